@@ -1,0 +1,39 @@
+# The first Python of these that works; `make demo PYTHON=/path/to/python3.12` chooses another.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))" 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: help setup demo test lint figures benchmark clean
+
+help: ## show these targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/installed ## make .venv with the pinned versions
+
+$(VENV)/installed: requirements.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Error: Python 3.11 or 3.12 is needed and neither was found: install one, or name it with PYTHON=..."; exit 1; }
+	@echo "Setting up .venv with $(PYTHON); about two minutes the first time"
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## mean against AND-mask on the paper's synthetic dataset: table and figure
+	$(RUN) scripts/demo.py
+
+test: setup ## all tests
+	$(RUN) -m pytest -n 2 --dist worksteal
+
+lint: setup ## style and types
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+figures: setup ## redraw every figure and table from results/, without training
+	$(RUN) scripts/make_figures.py
+
+benchmark: setup ## time and memory of the ways to obtain gradients
+	$(RUN) scripts/benchmark_gradients.py
+
+clean: ## remove .venv (results and outputs stay)
+	rm -rf $(VENV)

@@ -1,0 +1,29 @@
+"""Learning explanations that are hard to vary: AND-mask and Invariant Learning Consistency.
+
+The names below are loaded on first use, so that the command line's help needs no torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ilc.aggregators import AndMask, GeometricMean, Mean, XorMask
+    from ilc.gradients import backward
+
+__all__ = ["AndMask", "GeometricMean", "Mean", "XorMask", "backward"]
+
+_HOME = {
+    "AndMask": "ilc.aggregators",
+    "GeometricMean": "ilc.aggregators",
+    "Mean": "ilc.aggregators",
+    "XorMask": "ilc.aggregators",
+    "backward": "ilc.gradients",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'ilc' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

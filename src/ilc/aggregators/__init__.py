@@ -1,0 +1,10 @@
+"""How environment gradients are combined: one method per file, statistics in, update out."""
+
+from ilc.aggregators.and_mask import AndMask
+from ilc.aggregators.base import Aggregator, Combined
+from ilc.aggregators.geometric_mean import GeometricMean
+from ilc.aggregators.mean import Mean
+from ilc.aggregators.statistics import GradientStatistics
+from ilc.aggregators.xor_mask import XorMask
+
+__all__ = ["Aggregator", "AndMask", "Combined", "GeometricMean", "GradientStatistics", "Mean", "XorMask"]

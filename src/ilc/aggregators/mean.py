@@ -1,0 +1,15 @@
+"""The arithmetic mean: plain training, a logical OR of the environments' signals."""
+
+import torch
+
+from ilc.aggregators.base import Aggregator, Combined
+from ilc.aggregators.statistics import GradientStatistics
+
+
+class Mean(Aggregator):
+    """Average the environments' gradients (paper, equation 1). Keeps every component."""
+
+    def combine(self, statistics: GradientStatistics) -> Combined:
+        """Return the mean gradient; the kept share is 1."""
+        update = statistics.total / statistics.n_environments
+        return Combined(update, torch.ones((), dtype=update.dtype, device=update.device))

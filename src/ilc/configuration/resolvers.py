@@ -1,0 +1,40 @@
+"""The few functions that config files may call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ilc.errors import UserError
+
+SCALES = ("small", "paper")
+
+
+def register_resolvers() -> None:
+    """Register them with OmegaConf; calling it again changes nothing.
+
+    ``${scale:A,B}`` is A at ``scale=small`` and B at ``scale=paper``. ``${floor_divide:A,B}`` is A
+    divided by B, rounded down. ``${run_name:}`` is the run's folder below ``outputs/``.
+    """
+    OmegaConf.register_new_resolver("scale", _at_scale, replace=True)
+    OmegaConf.register_new_resolver("floor_divide", lambda a, b: int(a) // int(b), replace=True)
+    OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
+
+
+def check_scale(scale: str) -> str:
+    """The scale, if there is such a one; else raise UserError."""
+    if scale not in SCALES:
+        raise UserError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    return scale
+
+
+def _at_scale(small: Any, paper: Any, *, _root_: DictConfig) -> Any:
+    return small if check_scale(_root_.scale) == "small" else paper
+
+
+def _run_name(*, _root_: DictConfig) -> str:
+    # Imported here because it needs torch, which the command line's help can do without.
+    from ilc.configuration.experiment import run_name
+
+    return run_name(_root_)

@@ -1,0 +1,79 @@
+"""The one call that replaces ``loss.backward()``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ilc.aggregators import Aggregator
+from ilc.errors import UserError
+from ilc.gradients.environment import RiskFunction
+from ilc.gradients.sequential import sequential
+from ilc.gradients.vectorized import vectorized
+
+WAYS = {"vectorized": vectorized, "sequential": sequential}
+"""The ways of obtaining environment gradients, by the name used in code and configs."""
+
+
+@dataclass(frozen=True)
+class BackwardResult:
+    """What one call of ``backward`` saw.
+
+    Attributes:
+        risks: risk of each environment, ``[E]``, detached.
+        kept_share: share of kept components of each trainable parameter, 0-d tensors by name
+            (left on the device: reading them is what waits for it).
+        mask_density: share of kept components over all trainable parameters, 0-d tensor.
+    """
+
+    risks: Tensor
+    kept_share: dict[str, Tensor]
+    mask_density: Tensor
+
+
+def backward(
+    model: nn.Module,
+    loss_fn: RiskFunction,
+    inputs: Tensor,
+    targets: Tensor,
+    aggregator: Aggregator,
+    gradients: str = "vectorized",
+) -> BackwardResult:
+    """Fill ``.grad`` of every trainable parameter with the aggregated environment gradients.
+
+    Overwrites ``.grad``, so no ``zero_grad`` is needed. A trainable parameter that the risk does
+    not reach gets a zero gradient; frozen parameters are left alone.
+
+    Args:
+        model: called as ``model(x)`` with one environment's inputs ``[N, ...]``.
+        loss_fn: ``loss_fn(outputs, targets)``, the mean risk of one environment.
+        inputs: ``[E, N, ...]``.
+        targets: ``[E, N, ...]``.
+        aggregator: how the E gradients become one update.
+        gradients: ``vectorized`` (fast) or ``sequential`` (memory independent of E); same numbers.
+
+    Raises:
+        UserError: shapes do not match, E = 0 or N = 0, an unknown way, a model that cannot be
+            differentiated this way.
+    """
+    if gradients not in WAYS:
+        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
+    if inputs.ndim < 2 or targets.ndim < 2 or inputs.shape[:2] != targets.shape[:2] or 0 in inputs.shape[:2]:
+        raise UserError(
+            "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
+            f"{tuple(inputs.shape)} and {tuple(targets.shape)}: stack one batch of equal size per environment"
+        )
+    risks, statistics = WAYS[gradients](model, loss_fn, inputs, targets, aggregator.needs_logs)
+    kept_share: dict[str, Tensor] = {}
+    kept = torch.zeros((), device=risks.device)
+    size = 0
+    parameters = dict(model.named_parameters())
+    for name, parameter_statistics in statistics.items():
+        update, share = aggregator.combine(parameter_statistics)
+        parameters[name].grad = update
+        kept_share[name] = share
+        kept += share * update.numel()
+        size += update.numel()
+    return BackwardResult(risks, kept_share, kept / size)

@@ -1,0 +1,5 @@
+"""Networks of the experiments, importable on their own."""
+
+from ilc.models.mlp import MLP
+
+__all__ = ["MLP"]

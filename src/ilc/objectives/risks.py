@@ -1,0 +1,24 @@
+"""Risks: the mean loss of one environment, chosen by name in the config."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from ilc.gradients import RiskFunction
+
+
+def cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean cross-entropy of logits ``[N, C]`` against class indices ``[N]``."""
+    return F.cross_entropy(outputs, targets)
+
+
+def mean_squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean squared error of ``[N, C]`` against ``[N, C]``."""
+    return F.mse_loss(outputs, targets)
+
+
+RISKS: dict[str, RiskFunction] = {
+    "cross_entropy": cross_entropy,
+    "mean_squared_error": mean_squared_error,
+}

@@ -1,0 +1,58 @@
+"""How far a run is: a bar with the time left on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+LINES = 10
+
+
+class EpochProgress:
+    """Shows epochs done, the newest metrics and the time left."""
+
+    def __init__(self, title: str, n_epochs: int, start: int = 0) -> None:
+        self._console = Console()
+        self._title, self._n_epochs, self._start = title, n_epochs, start
+        self._began = time.monotonic()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[metrics]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task(title, total=n_epochs, completed=start, metrics="")
+
+    def __enter__(self) -> EpochProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def update(self, epoch: int, metrics: dict[str, float | int] | None = None) -> None:
+        """Report that ``epoch`` epochs are done."""
+        shown = (
+            ""
+            if metrics is None
+            else "  ".join(
+                f"{key} {metrics[key]:.3f}" for key in ("train/accuracy", "test/accuracy") if key in metrics
+            )
+        )
+        if self._console.is_terminal:
+            self._bar.update(self._task, completed=epoch)
+            if metrics:
+                self._bar.update(self._task, metrics=shown)
+        elif metrics and epoch * LINES // self._n_epochs > (epoch - 1) * LINES // self._n_epochs:
+            elapsed = time.monotonic() - self._began
+            left = elapsed / max(1, epoch - self._start) * (self._n_epochs - epoch)
+            line = f"{self._title}: epoch {epoch} of {self._n_epochs}  {shown}  about {left:.0f} s left"
+            print(line, flush=True)

@@ -1,0 +1,61 @@
+"""What stays fixed while a run trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ilc.aggregators import Aggregator
+from ilc.data import Environments
+from ilc.errors import UserError
+from ilc.gradients import RiskFunction
+
+
+@dataclass(frozen=True)
+class TrainerOptions:
+    """The ``trainer`` section.
+
+    Attributes:
+        max_epochs: epochs of training.
+        milestones: fractions of ``max_epochs`` after which the learning rate falls.
+        lr_decay: by which factor it then falls.
+        evaluate_every: epochs between two evaluations (each followed by a checkpoint).
+        stop_when_memorised: the paper's rule to save time, which looks at test accuracy: stop
+            when train accuracy is above 97 % with test accuracy below 60 %.
+
+    Raises:
+        UserError: a number out of range.
+    """
+
+    max_epochs: int
+    milestones: tuple[float, ...]
+    lr_decay: float
+    evaluate_every: int
+    stop_when_memorised: bool
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 1 or self.evaluate_every < 1:
+            raise UserError(
+                "trainer.max_epochs and trainer.evaluate_every must be at least 1, "
+                f"got {self.max_epochs} and {self.evaluate_every}"
+            )
+        if not all(0 < milestone < 1 for milestone in self.milestones):
+            raise UserError(f"trainer.milestones are fractions of training in (0, 1), got {self.milestones}")
+
+    def has_memorised(self, metrics: dict[str, float | int]) -> bool:
+        """Whether the stopping rule applies to these metrics."""
+        return (
+            self.stop_when_memorised
+            and metrics.get("train/accuracy", 0.0) > 0.97
+            and metrics.get("test/accuracy", 1.0) < 0.60
+        )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Data, risk and how environment gradients are obtained and combined."""
+
+    trainer: TrainerOptions
+    data: Environments
+    risk: RiskFunction
+    aggregator: Aggregator
+    gradients: str

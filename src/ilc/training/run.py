@@ -1,0 +1,90 @@
+"""One run, from its config to its folder."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from ilc.training.build import build_recipe, build_state
+from ilc.training.device import choose_device, peak_memory_mb
+from ilc.training.epoch import train_epoch
+from ilc.training.evaluation import evaluate
+from ilc.training.loggers import Logger, make_logger
+from ilc.training.progress import EpochProgress
+from ilc.training.provenance import provenance
+from ilc.training.recipe import Recipe
+from ilc.training.run_directory import RunDirectory
+from ilc.training.state import TrainingState
+
+Metrics = dict[str, float | int]
+
+
+def run(experiment: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Train, or continue an interrupted run, or do nothing when it is done; return the summary.
+
+    Args:
+        experiment: the resolved config.
+        path: the run's folder.
+
+    Raises:
+        UserError: anything a user can mend; what was written before stays as it is.
+    """
+    title = f"{experiment['name']} {experiment['aggregator']['name']} seed {experiment['seed']}"
+    device = choose_device(experiment["device"], experiment["threads"])
+    directory = RunDirectory(path, experiment)
+    if directory.is_done:
+        print(f"{title}: done before, nothing to do")
+        return directory.summary()
+
+    began = time.monotonic()
+    recipe = build_recipe(experiment, device)
+    state = build_state(experiment, recipe)
+    print(f"{title}: data: {recipe.data.source}; device: {device}")
+    checkpoint = directory.load_checkpoint()
+    if checkpoint is not None:
+        state.load_state_dict(checkpoint)
+        print(f"{title}: continuing after epoch {state.epoch}")
+    evaluations = directory.keep_metrics(state.n_evaluations)
+    directory.start(provenance(experiment, device, recipe.data))
+
+    began -= state.wall_seconds
+    with (
+        make_logger(path, experiment) as logger,
+        EpochProgress(title, recipe.trainer.max_epochs, state.epoch) as progress,
+    ):
+        metrics = evaluations[-1] if evaluations else {}
+        while state.epoch < recipe.trainer.max_epochs and not recipe.trainer.has_memorised(metrics):
+            density = train_epoch(state, recipe)
+            is_last = state.epoch == recipe.trainer.max_epochs
+            if state.epoch % recipe.trainer.evaluate_every == 0 or is_last:
+                metrics = _evaluate(state, recipe, density)
+                state.wall_seconds = time.monotonic() - began
+                _record(metrics, state, directory, logger)
+            progress.update(state.epoch, metrics)
+    summary = {
+        **metrics,
+        "stopped": "memorised" if recipe.trainer.has_memorised(metrics) else "completed",
+        "data_source": recipe.data.source,
+        "wall_seconds": time.monotonic() - began,
+        "peak_memory_mb": peak_memory_mb(device),
+    }
+    directory.finish(summary)
+    return summary
+
+
+def _evaluate(state: TrainingState, recipe: Recipe, density: float) -> Metrics:
+    """Metrics of the training data and of every evaluation split."""
+    metrics: Metrics = {"step": state.step, "epoch": state.epoch, "mask/density": density}
+    for name, split in {"train": recipe.data.pooled(), **recipe.data.evaluation}.items():
+        for key, value in evaluate(state.model, split, recipe.risk).items():
+            metrics[f"{name}/{key}"] = value
+    return metrics
+
+
+def _record(metrics: Metrics, state: TrainingState, directory: RunDirectory, logger: Logger) -> None:
+    """Metrics first, then the checkpoint that counts them: a kill in between repeats, never loses."""
+    directory.append_metrics(metrics)
+    logger.log(metrics)
+    state.n_evaluations += 1
+    directory.save_checkpoint(state.state_dict())
