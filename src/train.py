@@ -5,6 +5,7 @@ Several at once, skipping those that are done: ``python src/train.py -m seed=0,1
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def main(config: DictConfig) -> None:
     path = Path(hydra_config.runtime.output_dir)
     sweep = hydra_config.mode == RunMode.MULTIRUN
     try:
-        run(resolve(config, sweep), path)
+        command = shlex.join(["python", "src/train.py", *hydra_config.overrides.task])
+        run(resolve(config, sweep), path, command)
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
         if sweep:

@@ -59,6 +59,7 @@ def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
     experiment: dict[str, Any] = {str(key): value for key, value in plain.items()}
     check_keys("", experiment, KEYS)
     check_scale(experiment["scale"])
+    check_seed(experiment["seed"])
     aggregator = experiment["aggregator"]
     known = [*DESCRIPTIVE, *option_types(target_of(config.aggregator))]
     for option in SHARED_AGGREGATOR_OPTIONS:
@@ -70,6 +71,12 @@ def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
                     "leave it out, or choose an aggregator that has one (a sweep with -m runs this one once)"
                 )
     return experiment
+
+
+def check_seed(seed: Any) -> None:
+    """Raise UserError unless the seed is a whole number from 0."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UserError(f"seed must be a whole number of at least 0, got {seed!r}")
 
 
 def _innermost(error: BaseException) -> str:

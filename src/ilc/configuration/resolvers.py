@@ -18,8 +18,14 @@ def register_resolvers() -> None:
     divided by B, rounded down. ``${run_name:}`` is the run's folder below ``outputs/``.
     """
     OmegaConf.register_new_resolver("scale", _at_scale, replace=True)
-    OmegaConf.register_new_resolver("floor_divide", lambda a, b: int(a) // int(b), replace=True)
+    OmegaConf.register_new_resolver("floor_divide", _floor_divide, replace=True)
     OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
+
+
+def _floor_divide(a: int, b: int) -> int:
+    if not isinstance(b, int) or b < 1:
+        raise UserError(f"the config divides {a} by {b!r}: that must be a whole number of at least 1")
+    return a // b
 
 
 def check_scale(scale: str) -> str:

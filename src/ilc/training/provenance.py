@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,12 @@ from ilc.data import Environments
 PACKAGES = ("torch", "torchvision", "numpy", "hydra-core", "wandb")
 
 
-def provenance(experiment: dict[str, Any], device: torch.device, data: Environments) -> dict[str, Any]:
-    """Code, versions, machine, seed and data of a run."""
+def provenance(
+    command: str, experiment: dict[str, Any], device: torch.device, data: Environments
+) -> dict[str, Any]:
+    """Command, code, versions, machine, seed and data of a run."""
     return {
-        "command": " ".join(sys.argv),
+        "command": command,
         "git_commit": _git("rev-parse", "HEAD"),
         "git_dirty": bool(_git("status", "--porcelain")),
         "python": platform.python_version(),

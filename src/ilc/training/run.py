@@ -20,12 +20,13 @@ from ilc.training.state import TrainingState
 Metrics = dict[str, float | int]
 
 
-def run(experiment: dict[str, Any], path: Path) -> dict[str, Any]:
+def run(experiment: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
     """Train, or continue an interrupted run, or do nothing when it is done; return the summary.
 
     Args:
         experiment: the resolved config.
         path: the run's folder.
+        command: what repeats this run, for its provenance.
 
     Raises:
         UserError: anything a user can mend; what was written before stays as it is.
@@ -46,7 +47,7 @@ def run(experiment: dict[str, Any], path: Path) -> dict[str, Any]:
         state.load_state_dict(checkpoint)
         print(f"{title}: continuing after epoch {state.epoch}")
     evaluations = directory.keep_metrics(state.n_evaluations)
-    directory.start(provenance(experiment, device, recipe.data))
+    directory.start(provenance(command, experiment, device, recipe.data))
 
     began -= state.wall_seconds
     with (

@@ -1,0 +1,61 @@
+"""Redraw every figure and table from ``results/``: offline, within seconds, without training.
+
+python scripts/make_figures.py            all of them
+python scripts/make_figures.py demo       only those named
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+import pandas as pd
+from rich.progress import track
+
+from ilc.configuration.command_line import run_command
+from ilc.errors import UserError
+from ilc.figures import FIGURES, TABLES
+from ilc.training.atomic import write_atomically, write_text
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def main() -> None:
+    """Draw and write what the command line names."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="figures and tables (default: all)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the CSV files")
+    arguments = parser.parse_args()
+    names = arguments.names or [*FIGURES, *TABLES]
+    unknown = sorted(set(names) - FIGURES.keys() - TABLES.keys())
+    if unknown:
+        known = ", ".join([*FIGURES, *TABLES])
+        raise UserError(f"no figure or table is called {unknown[0]!r}: there are {known}")
+    for name in track(names, description="Figures and tables"):
+        if name in FIGURES:
+            save_figure(name, arguments.results)
+        else:
+            save_table(name, arguments.results)
+    print(f"{len(names)} figures and tables under {arguments.results}")
+
+
+def save_figure(name: str, results: Path) -> None:
+    """Draw one figure as PNG."""
+    figure = import_module(FIGURES[name]).draw(results)
+    path = results / "figures" / f"{name}.png"
+    path.parent.mkdir(exist_ok=True)
+    # Without the software's name and version the file changes only when the picture does.
+    write_atomically(path, lambda file: figure.savefig(file, format="png", metadata={"Software": None}))
+
+
+def save_table(name: str, results: Path) -> None:
+    """Write one table as Markdown."""
+    table: pd.DataFrame = import_module(TABLES[name]).tabulate(results)
+    path = results / "tables" / f"{name}.md"
+    path.parent.mkdir(exist_ok=True)
+    write_text(path, table.to_markdown(index=False) + "\n")
+
+
+if __name__ == "__main__":
+    run_command(main)

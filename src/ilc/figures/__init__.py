@@ -1,0 +1,13 @@
+"""Figures and tables: one per file, tidy data in, nothing trained.
+
+A figure is a module with ``draw(results) -> Figure``, a table one with ``tabulate(results) ->
+DataFrame``; ``results`` is the folder of committed CSV files. Name a new one below.
+"""
+
+FIGURES = {
+    "demo": "ilc.figures.demo",
+}
+"""Figure files under ``results/figures/`` and the modules that draw them."""
+
+TABLES: dict[str, str] = {}
+"""Table files under ``results/tables/`` and the modules that tabulate them."""

@@ -1,0 +1,66 @@
+"""From run folders to tidy tables: one row per run, one row per evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from omegaconf import OmegaConf
+
+from ilc.errors import UserError
+
+
+def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read finished runs.
+
+    Args:
+        folders: run folders, or folders that hold some at any depth.
+        columns: dotted config keys to add as columns (``optimizer.lr``).
+
+    Returns:
+        ``runs``, one row per run with its summary and the command that repeats it, and ``curves``,
+        one row per evaluation. Both sorted by experiment, aggregator, seed.
+
+    Raises:
+        UserError: a folder holds no run, or one that is not done: none is left out silently.
+    """
+    runs, curves = [], []
+    for folder in _run_folders(folders):
+        identity, provenance = _identity(folder, list(columns)), _json(folder / "provenance.json")
+        summary = _json(folder / "summary.json")
+        origin = {key: provenance[key] for key in ("command", "git_commit")}
+        runs.append({**identity, **summary, **origin})
+        for line in (folder / "metrics.jsonl").read_text().splitlines():
+            curves.append({**identity, **json.loads(line)})
+    order = ["experiment", "aggregator", *columns, "seed"]
+    return (
+        pd.DataFrame(runs).sort_values(order, ignore_index=True),
+        pd.DataFrame(curves).sort_values([*order, "step"], ignore_index=True),
+    )
+
+
+def _run_folders(folders: Iterable[Path]) -> list[Path]:
+    found: list[Path] = []
+    for folder in folders:
+        runs = sorted(path.parent for path in folder.rglob("config.yaml"))
+        if not runs:
+            raise UserError(f"{folder} holds no run: name run folders, or a folder above them")
+        unfinished = [str(run) for run in runs if not (run / "done").exists()]
+        if unfinished:
+            raise UserError(f"not done: {', '.join(unfinished)}: finish those runs or remove their folders")
+        found += runs
+    return found
+
+
+def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
+    config = OmegaConf.load(folder / "config.yaml")
+    values = {"experiment": config.name, "aggregator": config.aggregator.name, "seed": config.seed}
+    return values | {key: OmegaConf.select(config, key) for key in columns}
+
+
+def _json(path: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(path.read_text())
+    return values
