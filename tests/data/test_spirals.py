@@ -74,9 +74,7 @@ def test_no_linear_rule_solves_the_mechanism(paper: Environments) -> None:
 
 def test_figure_5_is_the_same_function() -> None:
     vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    data = make_spirals(
-        n_environments=2, shortcut_dimensions=2, shortcut_vectors=vectors, shortcut_noise=0.1
-    )
+    data = make_spirals(n_environments=2, shortcut_dimensions=2, shortcut_vectors=vectors, shortcut_noise=0.1)
     assert data.inputs.shape[-1] == 4
     means = (signs(data.targets).unsqueeze(-1) * data.inputs[..., 2:]).mean(1)
     torch.testing.assert_close(means, vectors, atol=0.02, rtol=0)
