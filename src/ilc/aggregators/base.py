@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ilc.aggregators.statistics import GradientStatistics
 from ilc.errors import UserError
+from ilc.objectives import ObjectiveFunction, RiskFunction
 
 
 class Combined(NamedTuple):
@@ -27,6 +28,16 @@ class Aggregator:
     """
 
     needs_logs: ClassVar[bool] = False
+    step = 0
+    """Optimizer steps taken so far, kept current by the training loop."""
+    loss_scale: float = 1.0
+    """What the loss is multiplied by, and so must be a coupled weight decay."""
+    restarts_optimizer: bool = False
+    """Whether the optimizer forgets its moments before the coming step."""
+
+    def objective(self, risk_function: RiskFunction) -> ObjectiveFunction:
+        """What is differentiated in each environment: the risk, unless a subclass adds a term."""
+        return risk_function
 
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the update and the kept share for one parameter tensor."""
