@@ -28,12 +28,18 @@ class Aggregator:
     """
 
     needs_logs: ClassVar[bool] = False
-    step = 0
+    step: int = 0
     """Optimizer steps taken so far, kept current by the training loop."""
-    loss_scale: float = 1.0
-    """What the loss is multiplied by, and so must be a coupled weight decay."""
-    restarts_optimizer: bool = False
-    """Whether the optimizer forgets its moments before the coming step."""
+
+    @property
+    def loss_scale(self) -> float:
+        """What the loss is multiplied by at the coming step; a coupled weight decay follows it."""
+        return 1.0
+
+    @property
+    def restarts_optimizer(self) -> bool:
+        """Whether the optimizer forgets its moments before the coming step."""
+        return False
 
     def objective(self, risk_function: RiskFunction) -> ObjectiveFunction:
         """What is differentiated in each environment: the risk, unless a subclass adds a term."""

@@ -7,7 +7,14 @@ from torch import Tensor
 
 from ilc.aggregators.mean import Mean
 from ilc.errors import UserError
-from ilc.objectives import ESTIMATORS, Objective, ObjectiveFunction, PenaltySchedule, RiskFunction, irm_penalty
+from ilc.objectives import (
+    ESTIMATORS,
+    Objective,
+    ObjectiveFunction,
+    PenaltySchedule,
+    RiskFunction,
+    irm_penalty,
+)
 
 
 class IrmPenalty(Mean):
@@ -79,3 +86,12 @@ class IrmPenalty(Mean):
             return Objective(scale * risk + scaled_weight * penalty, risk, penalty)
 
         return risk_and_penalty
+
+    def not_finite(self, steps_taken: int, lr: float) -> str:
+        """The message for a penalty that is NaN or infinite at the step after ``steps_taken``."""
+        return (
+            f"training diverged: the IRM penalty is not finite at step {steps_taken + 1}, where its weight "
+            f"is {self.schedule(steps_taken):g} and the learning rate {lr:g}. Take a smaller "
+            "aggregator.penalty_weight or optimizer.lr, or let the weight grow with "
+            "aggregator.schedule=ramp. What was written before stays as it is"
+        )

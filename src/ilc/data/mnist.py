@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import socket
 import tempfile
 import threading
@@ -106,7 +105,7 @@ def _download(folder: Path) -> None:
             for name, md5 in mnist.resources:
                 if not (folder / name).exists():
                     download_url(mnist.mirrors[0] + name, partial, name, md5)
-                    os.replace(Path(partial) / name, folder / name)
+                    (Path(partial) / name).replace(folder / name)
     except (OSError, RuntimeError) as error:
         files = ", ".join(name for name, _ in mnist.resources)
         raise UserError(
@@ -117,7 +116,7 @@ def _download(folder: Path) -> None:
 
 @contextmanager
 def _default_timeout() -> Iterator[None]:
-    """torchvision sets none, so that a silent server would be waited for forever."""
+    """Without one, which is how torchvision does it, a silent server would be waited for forever."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SECONDS_OF_SILENCE)
     try:

@@ -32,9 +32,7 @@ class PenaltySchedule:
 
     def __post_init__(self) -> None:
         if self.name not in SCHEDULES:
-            raise UserError(
-                f"aggregator.schedule must be one of {', '.join(SCHEDULES)}, got {self.name!r}"
-            )
+            raise UserError(f"aggregator.schedule must be one of {', '.join(SCHEDULES)}, got {self.name!r}")
         if not all(0 <= weight < math.inf for weight in (self.weight, self.initial)):
             raise UserError(
                 "aggregator.penalty_weight and aggregator.initial_weight must be finite and at least 0, "
