@@ -28,6 +28,7 @@ class IrmPenalty(Mean):
         schedule: ``constant``, ``step`` or ``ramp``; see ``PenaltySchedule``.
         schedule_steps: optimizer steps until ``step`` jumps or ``ramp`` ends.
         initial_weight: where ``step`` and ``ramp`` start; 0 or 1 is usual.
+        ramp_power: shape of ``ramp``; 1 is a straight line, more rises later.
         estimator: ``squared_norm`` or ``two_halves``; see ``irm_penalty``. For the second every
             step draws new halves.
         rescale_loss: divide the loss, coupled weight decay included, by a weight above 1, as the
@@ -44,13 +45,14 @@ class IrmPenalty(Mean):
         schedule: str = "constant",
         schedule_steps: int = 1,
         initial_weight: float = 0.0,
+        ramp_power: float = 1.6,
         estimator: str = "squared_norm",
         rescale_loss: bool = True,
         reset_optimizer: bool = False,
     ) -> None:
         if estimator not in ESTIMATORS:
             raise UserError(f"aggregator.estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
-        self.schedule = PenaltySchedule(schedule, penalty_weight, schedule_steps, initial_weight)
+        self.schedule = PenaltySchedule(schedule, penalty_weight, schedule_steps, initial_weight, ramp_power)
         self.estimator = estimator
         self.rescale_loss = rescale_loss
         self.reset_optimizer = reset_optimizer

@@ -35,7 +35,7 @@ def embedded_digits(random: torch.Generator) -> dict[str, DigitImages]:
     digits = torch.from_numpy(loaded.target).long()
     order = torch.randperm(len(digits), generator=random)
     n_train = len(digits) - N_VALIDATION - N_TEST
-    parts = order.split([n_train, N_VALIDATION, N_TEST])
+    parts = torch.split(order, [n_train, N_VALIDATION, N_TEST])
     return {
         name: DigitImages(enlarge(images[part], random), digits[part])
         for name, part in zip(("train", "validation", "test"), parts, strict=True)
@@ -63,7 +63,7 @@ def enlarge(
     # affine_grid's coordinates run from -1 to 1 over the image's 14 pixels.
     shift = _uniform((m, copies, 2), 2 * largest_shift / SIZE, random)
     angle[:, 0], shift[:, 0] = 0, 0
-    rows = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], dim=-1).unflatten(-1, (2, 2))
+    rows = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], dim=-1).view(m, copies, 2, 2)
     affine = torch.cat([rows, shift.unsqueeze(-1)], dim=-1).flatten(0, 1)
     grid = F.affine_grid(affine, [m * copies, 1, SIZE, SIZE], align_corners=False)
     repeated = images.repeat_interleave(copies, dim=0)

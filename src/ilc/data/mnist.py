@@ -74,7 +74,7 @@ def mnist_digits(data_dir: str, random: torch.Generator) -> dict[str, DigitImage
     # another size, as in tests, is split in the same proportion.
     n_train = len(order) - len(order) * N_VALIDATION // 60_000
     order = torch.cat([order[order < n_train], order[order >= n_train]])
-    train, validation = order.split([n_train, len(order) - n_train])
+    train, validation = torch.split(order, [n_train, len(order) - n_train])
     return {
         "train": _part(train_images[train], train_digits[train]),
         "validation": _part(train_images[validation], train_digits[validation]),

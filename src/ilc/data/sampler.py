@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -42,7 +43,7 @@ class EnvironmentBatches:
 
     def __len__(self) -> int:
         """Steps per epoch."""
-        return -(-self._data.examples_per_environment // self._batch_size)
+        return math.ceil(self._data.examples_per_environment / self._batch_size)
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
         data = self._data

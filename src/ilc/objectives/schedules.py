@@ -15,11 +15,12 @@ class PenaltySchedule:
 
     Attributes:
         name: ``constant``; ``step``, from the initial weight to the final one after ``steps``
-            optimizer steps (the IRM authors); ``ramp``, in equal increments over them (the
-            Colored MNIST reimplementation raises it gradually, from 0).
+            optimizer steps (the IRM authors); ``ramp``, gradually over them, as (step / steps) to
+            the power of ``power`` (the Colored MNIST reimplementation: from 0, epoch to the 1.6).
         weight: the final one.
         steps: when it is reached; constant has no use for it.
         initial: where it starts; constant has no use for it.
+        power: shape of the ramp: 1 is a straight line, more rises later.
 
     Raises:
         UserError: an unknown name, a weight that is negative or not finite, steps below 1.
@@ -29,6 +30,7 @@ class PenaltySchedule:
     weight: float
     steps: int
     initial: float
+    power: float = 1.0
 
     def __post_init__(self) -> None:
         if self.name not in SCHEDULES:
@@ -38,6 +40,8 @@ class PenaltySchedule:
                 "aggregator.penalty_weight and aggregator.initial_weight must be finite and at least 0, "
                 f"got {self.weight} and {self.initial}"
             )
+        if not 0 < self.power < math.inf:
+            raise UserError(f"aggregator.ramp_power must be finite and above 0, got {self.power}")
         if self.name != "constant" and self.steps < 1:
             raise UserError(
                 f"aggregator.schedule={self.name} needs aggregator.schedule_steps of at least 1, "
@@ -62,7 +66,7 @@ def _step(schedule: PenaltySchedule, step: int) -> float:
 
 
 def _ramp(schedule: PenaltySchedule, step: int) -> float:
-    fraction = min(1.0, step / schedule.steps)
+    fraction: float = min(1.0, step / schedule.steps) ** schedule.power
     return schedule.initial + fraction * (schedule.weight - schedule.initial)
 
 
