@@ -34,7 +34,7 @@ from ilc.training.atomic import write_text
 
 AGGREGATOR = AndMask(0.9)
 ENVIRONMENTS = 32
-BATCH_SIZES = (16, 64, 128, 256)
+BATCH_SIZES = (4, 16, 64, 128, 256)
 MEMORY_ENVIRONMENTS = (8, 512)
 MEMORY_EXAMPLES = 64
 

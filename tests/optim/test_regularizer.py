@@ -12,11 +12,14 @@ from ilc.optim import Regularizer
 LR, DECAY, L1 = 0.1, 0.3, 0.02
 
 
-@pytest.mark.parametrize("kind", [optim.Adam, optim.SGD])
-def test_coupled_decay_is_torchs(kind: type[optim.Adam] | type[optim.SGD]) -> None:
-    ours, theirs = nn.Parameter(torch.linspace(-1, 1, 5)), nn.Parameter(torch.linspace(-1, 1, 5))
-    optimizer, other = kind([ours], lr=LR), kind([theirs], lr=LR, weight_decay=DECAY)
-    regularizer = Regularizer([ours], DECAY)
+def step_side_by_side(
+    ours: nn.Parameter,
+    regularizer: Regularizer,
+    optimizer: optim.Optimizer,
+    theirs: nn.Parameter,
+    other: optim.Optimizer,
+) -> None:
+    """Ten steps along the same gradients, with our regularizer and with torch's own."""
     for _ in range(10):
         gradient = torch.randn(5)
         ours.grad, theirs.grad = gradient.clone(), gradient.clone()
@@ -24,6 +27,14 @@ def test_coupled_decay_is_torchs(kind: type[optim.Adam] | type[optim.SGD]) -> No
         optimizer.step()
         regularizer.after_step(LR)
         other.step()
+
+
+@pytest.mark.parametrize("kind", [optim.Adam, optim.SGD])
+def test_coupled_decay_is_torchs(kind: type[optim.Adam] | type[optim.SGD]) -> None:
+    ours, theirs = nn.Parameter(torch.linspace(-1, 1, 5)), nn.Parameter(torch.linspace(-1, 1, 5))
+    regularizer = Regularizer([ours], DECAY)
+    other = kind([theirs], lr=LR, weight_decay=DECAY)
+    step_side_by_side(ours, regularizer, kind([ours], lr=LR), theirs, other)
     torch.testing.assert_close(ours, theirs)
 
 
@@ -31,15 +42,9 @@ def test_decoupled_decay_is_adamws_but_comes_after_the_step() -> None:
     """AdamW decays before its step, we after: shift one decay and the two are the same."""
     ours = nn.Parameter(torch.linspace(-1, 1, 5) * (1 - LR * DECAY))
     theirs = nn.Parameter(torch.linspace(-1, 1, 5))
-    optimizer, other = optim.Adam([ours], lr=LR), optim.AdamW([theirs], lr=LR, weight_decay=DECAY)
     regularizer = Regularizer([ours], DECAY, decoupled=True)
-    for _ in range(10):
-        gradient = torch.randn(5)
-        ours.grad, theirs.grad = gradient.clone(), gradient.clone()
-        regularizer.before_step()
-        optimizer.step()
-        regularizer.after_step(LR)
-        other.step()
+    other = optim.AdamW([theirs], lr=LR, weight_decay=DECAY)
+    step_side_by_side(ours, regularizer, optim.Adam([ours], lr=LR), theirs, other)
     torch.testing.assert_close(ours.detach(), theirs.detach() * (1 - LR * DECAY))
 
 

@@ -66,13 +66,17 @@ def test_help_is_fast(root: Path) -> None:
 
 
 def test_help_loads_no_torch(root: Path) -> None:
-    code = (
-        "import sys, runpy; sys.argv = ['train.py', '--help']\n"
-        "try: runpy.run_path(sys.argv.pop(0) and %r, run_name='__main__')\n"
-        "except SystemExit: pass\n"
-        "assert 'torch' not in sys.modules and 'wandb' not in sys.modules"
-    ) % str(root / "src" / "train.py")
-    subprocess.run([sys.executable, "-c", code, "--help"], check=True, capture_output=True, cwd=root / "src")
+    code = """
+import runpy, sys
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+except SystemExit:
+    pass
+assert "torch" not in sys.modules and "wandb" not in sys.modules
+"""
+    train = root / "src" / "train.py"
+    program = f"import sys; sys.argv = [{str(train)!r}, '--help']; sys.path.insert(0, {str(train.parent)!r})"
+    subprocess.run([sys.executable, "-c", program + code], check=True, capture_output=True)
 
 
 def test_public_names() -> None:

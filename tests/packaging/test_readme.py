@@ -42,6 +42,12 @@ def test_commands_name_real_targets_and_experiments(root: Path) -> None:
         assert (root / "conf" / "experiment" / f"{name}.yaml").exists(), name
 
 
+@pytest.mark.parametrize("name", ["claims", "cost"])
+def test_tables_are_those_of_the_results(name: str, root: Path) -> None:
+    shown = re.findall(rf"<!-- table:{name} -->\n(.*?)<!-- end -->", (root / "README.md").read_text(), re.S)
+    assert shown == [(root / "results" / "tables" / f"{name}.md").read_text()]
+
+
 def test_every_deviation_in_the_code_is_listed(root: Path) -> None:
     """A file that marks a deviation must be named in the README's list of deviations."""
     section = (root / "README.md").read_text().split("## Deviations")[1].split("\n## ")[0]

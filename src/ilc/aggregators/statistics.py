@@ -44,9 +44,11 @@ class GradientStatistics:
         """Add the gradients ``[E, *shape]`` of E more environments, in place."""
         self.n_environments += gradients.shape[0]
         self.total += _sum(gradients, self.total.dtype)
-        self.sign_sum += _sum(gradients.sign(), self.sign_sum.dtype)
-        if self.log_sum is not None:
-            self.log_sum += _sum(gradients.abs().log_(), self.log_sum.dtype)
+        # A few environments at a time, so that the temporaries stay small and in the cache.
+        for few in torch.split(gradients, 8):
+            self.sign_sum += _sum(few.sign(), self.sign_sum.dtype)
+            if self.log_sum is not None:
+                self.log_sum += _sum(few.abs().log_(), self.log_sum.dtype)
         return self
 
 

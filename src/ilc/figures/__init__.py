@@ -9,5 +9,8 @@ FIGURES = {
 }
 """Figure files under ``results/figures/`` and the modules that draw them."""
 
-TABLES: dict[str, str] = {}
+TABLES = {
+    "claims": "ilc.figures.claims",
+    "cost": "ilc.figures.cost",
+}
 """Table files under ``results/tables/`` and the modules that tabulate them."""
