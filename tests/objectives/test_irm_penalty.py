@@ -80,10 +80,14 @@ def test_constant_zero_outputs_have_exactly_zero_penalty(kind: str, estimator: s
     assert not gradient.any()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("constant", [0.0, -1.7, 3.1])
-def test_the_same_logit_for_both_classes_has_exactly_zero_penalty(constant: float) -> None:
-    logits = torch.full((10, 2), constant)
-    assert float(irm_penalty(logits, torch.tensor([0, 1] * 5))) == 0.0
+def test_the_same_logit_for_all_classes_has_exactly_zero_penalty(
+    constant: float, n_classes: int, dtype: torch.dtype
+) -> None:
+    logits = torch.full((11, n_classes), constant, dtype=dtype)
+    assert float(irm_penalty(logits, torch.randint(0, n_classes, (11,)))) == 0.0
 
 
 def test_scaling_to_the_optimum_leaves_no_penalty() -> None:

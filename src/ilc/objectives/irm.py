@@ -44,7 +44,13 @@ def irm_penalty(
             "the IRM penalty needs floating-point logits and targets of equally many examples, got "
             f"{logits.dtype} {tuple(logits.shape)} and {targets.dtype} {tuple(targets.shape)}"
         )
-    return ESTIMATORS[estimator](logits, targets, risk or default_risk(logits, targets))
+    if risk is None:
+        risk = default_risk(logits, targets)
+        if risk is F.cross_entropy:
+            # Relative to the first class: the same risk, without the rounding that would keep the
+            # penalty of logits that are equal for all classes from being exactly zero.
+            logits = logits - logits[:, :1]
+    return ESTIMATORS[estimator](logits, targets, risk)
 
 
 def slope(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
