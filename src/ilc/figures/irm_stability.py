@@ -38,6 +38,7 @@ def draw(results: Path) -> Figure:
         axes.set_title(SCHEDULES[schedule].replace(": ", ":\n").replace(" (", "\n("), fontsize=9)
         axes.set_xlabel("train accuracy")
         axes.set_xlim(0.4, 1.0)
+        axes.set_xticks([0.5, 0.7, 0.9])
         axes.set_ylim(0.0, 0.85)
     panels[0].set_ylabel("test accuracy")
     handles = [
