@@ -25,6 +25,10 @@ def test_success() -> None:
     assert known_failure(0.96, 1e-5, 5.0) is None
 
 
+def test_a_model_that_has_only_begun_to_learn_is_no_collapse() -> None:
+    assert known_failure(0.688, 1e-5, CHANCE, accuracy_gain=0.1) is None
+
+
 def test_a_risk_of_zero_is_no_failure() -> None:
     assert known_failure(0.0, 0.0, CHANCE, accuracy_gain=0.5) is None
 

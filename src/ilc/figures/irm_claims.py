@@ -46,7 +46,8 @@ def colored(results: Path) -> list[dict[str, str]]:
     return [
         {
             "claim": "Colored MNIST: IRM ignores the colour, plain training does not",
-            "paper": "test accuracy: plain 17.1, IRM 66.9, grayscale oracle 73.0 (IRM paper, mean of 10 runs)",
+            "paper": "test accuracy: plain 17.1, IRM 66.9, grayscale oracle 73.0 "
+            "(IRM authors, mean of 10 runs)",
             "ours": f"{ours}; colored digits (scikit-learn), selection: last; median and range, n = "
             f"{len(test['irm_penalty'])} seeds",
             "verdict": "pattern reproduced on a stand-in" if pattern and ordered else "not reproduced",
@@ -59,7 +60,7 @@ def stability(results: Path) -> list[dict[str, str]]:
     runs = stability_runs(results)
     shares = {
         name: (100 * (chosen.outcome == "collapsed").mean(), 100 * (chosen.outcome == "success").mean())
-        for name, chosen in runs.groupby("schedule")
+        for name, chosen in ((str(key), group) for key, group in runs.groupby("schedule"))
     }
     ours = ", ".join(f"{name}: {low:.0f} / {high:.0f} %" for name, (low, high) in shares.items())
     return [
