@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import torch
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
+TRAIN = str(ROOT / "src" / "train.py")
 
 # Tests run side by side: one thread each is fastest, and repeatable.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -51,12 +53,34 @@ def tiny() -> tuple[str, ...]:
 
 
 @pytest.fixture
-def train(tmp_path: Path) -> TrainCommand:
-    """Runs ``python src/train.py`` with the given arguments, in an empty folder."""
+def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> TrainCommand:
+    """Runs ``src/train.py`` as a program in this process, which has torch loaded; in an empty folder."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+        monkeypatch.setattr(sys, "argv", [TRAIN, *arguments])
+        capfd.readouterr()
+        status = 0
+        try:
+            runpy.run_path(TRAIN, run_name="__main__")
+        except SystemExit as end:
+            status = int(end.code or 0)
+        finally:
+            torch.use_deterministic_algorithms(False)
+        output, errors = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, status, output, errors)
+
+    return command
+
+
+@pytest.fixture
+def train_apart(tmp_path: Path) -> TrainCommand:
+    """Runs ``python src/train.py`` in a process of its own, in an empty folder."""
 
     def command(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, str(ROOT / "src" / "train.py"), *arguments],
+            [sys.executable, TRAIN, *arguments],
             cwd=tmp_path,
             check=False,
             capture_output=True,

@@ -85,12 +85,12 @@ def test_combinations(
     assert "Traceback" not in done.stderr
 
 
-def test_cuda_where_there_is_none(train: TrainCommand, tiny: tuple[str, ...]) -> None:
+def test_cuda_where_there_is_none(train_apart: TrainCommand, tiny: tuple[str, ...]) -> None:
     import os
 
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     options = [option for option in tiny if not option.startswith("device")]
-    done = train(*options, "device=cuda", env=environment)
+    done = train_apart(*options, "device=cuda", env=environment)
     assert done.returncode == 1
     assert "take device=auto or device=cpu" in done.stderr
 

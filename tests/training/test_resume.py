@@ -118,7 +118,7 @@ def test_a_truncated_checkpoint_is_named_and_left_alone(
 
 
 def test_a_full_disk_leaves_the_previous_checkpoint(
-    interrupted: Path, train: TrainCommand, tiny: tuple[str, ...]
+    interrupted: Path, train_apart: TrainCommand, tiny: tuple[str, ...]
 ) -> None:
     """A limit on the size of files stands for the disk: the kernel refuses the write alike."""
     checkpoint = interrupted / "checkpoint.pt"
@@ -134,7 +134,7 @@ def test_a_full_disk_leaves_the_previous_checkpoint(
         limit = len(before) // 2
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    done = train(*tiny, *OPTIONS, f"hydra.run.dir={interrupted}", preexec_fn=small_files)
+    done = train_apart(*tiny, *OPTIONS, f"hydra.run.dir={interrupted}", preexec_fn=small_files)
     assert done.returncode == 1
     assert "cannot write" in done.stderr
     assert "Traceback" not in done.stderr

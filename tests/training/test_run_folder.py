@@ -95,12 +95,14 @@ def test_a_finished_run_is_left_alone(finished: Path, train: TrainCommand, tiny:
 
 
 def test_the_same_command_gives_the_same_numbers_to_the_last_bit(
-    finished: Path, train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+    finished: Path, train_apart: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Also from another folder and with other choices that are not the experiment."""
-    assert train(*tiny, "seed=0", f"hydra.run.dir={tmp_path / 'y'}", "data_dir=elsewhere").returncode == 0
+    assert (
+        train_apart(*tiny, "seed=0", f"hydra.run.dir={tmp_path / 'y'}", "data_dir=elsewhere").returncode == 0
+    )
     assert (tmp_path / "y" / "metrics.jsonl").read_bytes() == (finished / "metrics.jsonl").read_bytes()
-    other = train(*tiny, "seed=1", f"hydra.run.dir={tmp_path / 'z'}")
+    other = train_apart(*tiny, "seed=1", f"hydra.run.dir={tmp_path / 'z'}")
     assert other.returncode == 0
     assert (tmp_path / "z" / "metrics.jsonl").read_bytes() != (finished / "metrics.jsonl").read_bytes()
 
@@ -158,10 +160,10 @@ def test_the_papers_stopping_rule(train: TrainCommand, tiny: tuple[str, ...], tm
 
 
 def test_wandb_is_offline_by_default_and_closed_after_a_failure(
-    train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+    train_apart: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
     options = [option for option in tiny if option != "logger=none"]
-    done = train("-m", *options, "trainer.max_epochs=2", "optimizer.lr=1e30,1e-3")
+    done = train_apart("-m", *options, "trainer.max_epochs=2", "optimizer.lr=1e30,1e-3")
     assert "training diverged" in done.stderr
     mirrored = list(tmp_path.glob("outputs/spirals/*/wandb/offline-run-*/run-*.wandb"))
     assert len(mirrored) == 2, done.stderr
@@ -171,10 +173,10 @@ def test_wandb_is_offline_by_default_and_closed_after_a_failure(
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device can be used here")
 def test_cuda_gives_the_same_experiment(
-    finished: Path, train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+    finished: Path, train_apart: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
     options = [option for option in tiny if not option.startswith("device")]
-    done = train(*options, "device=cuda", "seed=0", f"hydra.run.dir={tmp_path / 'x'}")
+    done = train_apart(*options, "device=cuda", "seed=0", f"hydra.run.dir={tmp_path / 'x'}")
     assert done.returncode == 0, done.stderr
     for ours, theirs in zip(
         (tmp_path / "x" / "metrics.jsonl").read_text().splitlines(),
@@ -182,6 +184,6 @@ def test_cuda_gives_the_same_experiment(
         strict=True,
     ):
         assert json.loads(ours) == pytest.approx(json.loads(theirs), rel=2e-2)
-    again = train(*options, "device=cuda", "seed=0", f"hydra.run.dir={tmp_path / 'y'}")
+    again = train_apart(*options, "device=cuda", "seed=0", f"hydra.run.dir={tmp_path / 'y'}")
     assert again.returncode == 0
     assert (tmp_path / "y" / "metrics.jsonl").read_bytes() == (tmp_path / "x" / "metrics.jsonl").read_bytes()

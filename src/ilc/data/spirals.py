@@ -59,9 +59,7 @@ def make_spirals(
         UserError: a size below 1 or a negative noise, variance or number of revolutions.
     """
     if source not in ("auto", "synthetic"):
-        raise UserError(
-            f"dataset.source must be auto or synthetic, got {source!r}: spirals are always generated"
-        )
+        raise UserError(f"dataset.source must be auto or synthetic, got {source!r}")
     _check_sizes(
         n_environments=n_environments,
         examples_per_environment=examples_per_environment,
