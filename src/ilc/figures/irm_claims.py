@@ -40,8 +40,8 @@ def colored(results: Path) -> list[dict[str, str]]:
     runs = colored_runs(results)
     test = {name: chosen["test/accuracy"] for name, chosen in runs.groupby("row")}
     pattern = test["irm_penalty"].median() - test["mean"].median() >= 0.2
-    ordered = test["grayscale"].median() > test["irm_penalty"].median()
-    shown = {"mean": "plain", "irm_penalty": "IRM", "grayscale": "grayscale oracle"}
+    ordered = test["grayscale_mean"].median() > test["irm_penalty"].median()
+    shown = {"mean": "plain", "irm_penalty": "IRM", "grayscale_mean": "grayscale oracle"}
     ours = ", ".join(f"{label} {median_and_range(test[name])}" for name, label in shown.items())
     return [
         {

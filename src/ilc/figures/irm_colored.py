@@ -43,7 +43,7 @@ def draw(results: Path) -> Figure:
     panels[0].set_ylabel("accuracy")
     panels[1].text(0, IDEAL + 0.01, "ideal 75 %", fontsize=8, color=GREY, va="bottom")
     panels[0].legend(fontsize=8, loc="lower right")
-    n = curves.groupby("row").seed.nunique().min()
+    n = curves[curves.row.isin(ROWS)].groupby("row").seed.nunique().min()
     sources = ", ".join(sorted(colored_runs(results).data_source.unique()))
     stamp(figure, f"thick: median of n = {n} seeds, thin: each seed; scale=small; data: {sources}")
     return figure
@@ -53,7 +53,7 @@ def tabulate(results: Path) -> pd.DataFrame:
     """A row per method and selection rule, median and range over seeds, published values beside."""
     curves = colored_runs(results, "curves")
     rows = []
-    for name in (name for name in ROWS if name in set(curves.row)):
+    for name in (name for name in (*ROWS, "grayscale_and_mask") if name in set(curves.row)):
         seeds = [seed.sort_values("step") for _, seed in curves[curves.row == name].groupby("seed")]
         for rule, choose in RULES.items():
             chosen = pd.DataFrame([seed.iloc[choose(_evaluations(seed))] for seed in seeds])
