@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import struct
+import threading
 import time
 import urllib.error
 from pathlib import Path
@@ -94,10 +95,6 @@ def unreachable(*_: object, **__: object) -> Any:
     raise urllib.error.URLError("no network")
 
 
-def silent(*_: object, **__: object) -> Any:
-    time.sleep(60)
-
-
 def test_auto_without_network_takes_the_embedded_digits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,10 +108,17 @@ def test_a_silent_server_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(mnist, "_torchvision_mnist", lambda: FakeMnist)
     monkeypatch.setattr(FakeMnist, "resources", tuple((name, "") for name in NAMES))
     monkeypatch.setattr(mnist, "SECONDS_TO_DECIDE", 0.2)
+    over = threading.Event()
+
+    def silent(*_: object, **__: object) -> Any:
+        over.wait(60)
+        raise TimeoutError
+
     monkeypatch.setattr(mnist.urllib.request, "urlopen", silent)
     began = time.monotonic()
     assert not mnist.mnist_is_at_hand(str(tmp_path))
     assert time.monotonic() - began < 5
+    over.set()
 
 
 def test_a_failed_download_says_what_to_do_and_leaves_nothing(
