@@ -36,9 +36,10 @@ ROW_COLORS = {**COLORS, "grayscale_mean": "#000000"}
 
 SCHEDULES = {
     "constant": "constant",
-    "step": "step: plain training first, then a jump",
-    "ramp 1.6": "ramp: as step^1.6 (the reimplementation's law)",
-    "ramp 8": "ramp: as step^8 (late)",
+    "step": "step: plain training, then a jump",
+    "step to 10": "step: a jump to 10 only",
+    "ramp 1.6": "ramp: by the power of 1.6",
+    "ramp 8": "ramp: by the power of 8 (late)",
 }
 OUTCOMES = {
     "success": "train > 70 %, test > 60 %",
@@ -62,7 +63,8 @@ def stability_runs(results: Path) -> pd.DataFrame:
     runs = pd.read_csv(results / FOLDER / "stability_runs.csv")
     power = runs["aggregator.ramp_power"].map("{:g}".format)
     is_ramp = runs["aggregator.schedule"] == "ramp"
-    runs["schedule"] = runs["aggregator.schedule"].where(~is_ramp, "ramp " + power)
+    schedule = runs["aggregator.schedule"].where(~is_ramp, "ramp " + power)
+    runs["schedule"] = schedule.where(runs["aggregator.penalty_weight"] > 10, schedule + " to 10")
     runs["outcome"] = [outcome(run) for _, run in runs.iterrows()]
     return runs
 

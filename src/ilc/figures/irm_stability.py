@@ -25,7 +25,7 @@ def draw(results: Path) -> Figure:
     """A panel per schedule; the shaded corner is the reimplementation's bar."""
     runs = stability_runs(results)
     schedules = [name for name in SCHEDULES if name in set(runs.schedule)]
-    figure = new_figure(n_columns=len(schedules), width=2.7, height=2.9)
+    figure = new_figure(n_columns=len(schedules), width=2.5, height=2.9)
     panels = figure.subplots(1, len(schedules), sharex=True, sharey=True, squeeze=False)[0]
     for axes, schedule in zip(panels, schedules, strict=True):
         axes.add_patch(Rectangle((0.7, 0.6), 0.3, 0.4, color=OUTCOME_COLORS["success"], alpha=0.12, lw=0))
@@ -35,7 +35,7 @@ def draw(results: Path) -> Figure:
             axes.plot(chosen["train/accuracy"], chosen["test/accuracy"], alpha=0.8, **style)
         axes.plot(*PUBLISHED["irm_penalty"], "*", color=GREY, ms=9)
         axes.plot(*PUBLISHED["mean"], "P", color=GREY, ms=7)
-        axes.set_title(SCHEDULES[schedule].replace(": ", ":\n").replace(" (", "\n("), fontsize=9)
+        axes.set_title(SCHEDULES[schedule].replace(": ", ":\n"), fontsize=9)
         axes.set_xlabel("train accuracy")
         axes.set_xlim(0.4, 1.0)
         axes.set_xticks([0.5, 0.7, 0.9])
