@@ -58,6 +58,7 @@ def colored(results: Path) -> list[dict[str, str]]:
 def stability(results: Path) -> list[dict[str, str]]:
     """The reimplementation's two failures, from ``irm/stability_runs.csv``."""
     runs = stability_runs(results)
+    runs = runs[runs.schedule.isin(["constant", "ramp 1.6", "step"])]
     shares = {
         name: (100 * (chosen.outcome == "collapsed").mean(), 100 * (chosen.outcome == "success").mean())
         for name, chosen in ((str(key), group) for key, group in runs.groupby("schedule"))
