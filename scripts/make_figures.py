@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="figures and tables (default: all)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the CSV files")
     arguments = parser.parse_args()
-    names = arguments.names or [*FIGURES, *TABLES]
+    names = arguments.names or list(dict.fromkeys([*FIGURES, *TABLES]))
     unknown = sorted(set(names) - FIGURES.keys() - TABLES.keys())
     if unknown:
         known = ", ".join([*FIGURES, *TABLES])
@@ -38,11 +38,11 @@ def main() -> None:
     for name in track(names, description="Figures and tables"):
         if name in FIGURES:
             save_figure(name, arguments.results)
-        else:
+        if name in TABLES:
             save_table(name, arguments.results)
     if arguments.results.resolve() == RESULTS.resolve():
         update_readme(names)
-    print(f"{len(names)} figures and tables under {arguments.results}")
+    print(f"{len(names)} names: figures and tables under {arguments.results}")
 
 
 def save_figure(name: str, results: Path) -> None:

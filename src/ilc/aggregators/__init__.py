@@ -3,8 +3,18 @@
 from ilc.aggregators.and_mask import AndMask
 from ilc.aggregators.base import Aggregator, Combined
 from ilc.aggregators.geometric_mean import GeometricMean
+from ilc.aggregators.irm_penalty import IrmPenalty
 from ilc.aggregators.mean import Mean
 from ilc.aggregators.statistics import GradientStatistics
 from ilc.aggregators.xor_mask import XorMask
 
-__all__ = ["Aggregator", "AndMask", "Combined", "GeometricMean", "GradientStatistics", "Mean", "XorMask"]
+__all__ = [
+    "Aggregator",
+    "AndMask",
+    "Combined",
+    "GeometricMean",
+    "GradientStatistics",
+    "IrmPenalty",
+    "Mean",
+    "XorMask",
+]

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ilc.aggregators.statistics import GradientStatistics
 from ilc.errors import UserError
+from ilc.objectives import ObjectiveFunction, RiskFunction
 
 
 class Combined(NamedTuple):
@@ -27,6 +28,22 @@ class Aggregator:
     """
 
     needs_logs: ClassVar[bool] = False
+    step: int = 0
+    """Optimizer steps taken so far, kept current by the training loop."""
+
+    @property
+    def loss_scale(self) -> float:
+        """What the loss is multiplied by at the coming step; a coupled weight decay follows it."""
+        return 1.0
+
+    @property
+    def restarts_optimizer(self) -> bool:
+        """Whether the optimizer forgets its moments before the coming step."""
+        return False
+
+    def objective(self, risk_function: RiskFunction) -> ObjectiveFunction:
+        """What is differentiated in each environment: the risk, unless a subclass adds a term."""
+        return risk_function
 
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the update and the kept share for one parameter tensor."""

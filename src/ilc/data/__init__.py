@@ -1,7 +1,16 @@
 """Datasets: one per file, each handing over ``Environments``."""
 
+from ilc.data.colored_mnist import make_colored_mnist
 from ilc.data.environments import Environments, Split
+from ilc.data.linear_sem import make_linear_sem
 from ilc.data.sampler import EnvironmentBatches
 from ilc.data.spirals import make_spirals
 
-__all__ = ["EnvironmentBatches", "Environments", "Split", "make_spirals"]
+__all__ = [
+    "EnvironmentBatches",
+    "Environments",
+    "Split",
+    "make_colored_mnist",
+    "make_linear_sem",
+    "make_spirals",
+]

@@ -32,6 +32,8 @@ class Environments:
         targets: ``[E, N, ...]``, class indices (int64) for classification.
         evaluation: held-out splits by name; ``test`` is always there.
         source: where the data comes from, in words; written into every run, table and figure.
+        references: known constants to set beside the metrics, such as the lowest possible risk;
+            they go into every summary.
 
     Raises:
         UserError: shapes do not match, an empty environment, or values that are not finite.
@@ -41,6 +43,7 @@ class Environments:
     targets: Tensor
     evaluation: dict[str, Split] = field(default_factory=dict)
     source: str = ""
+    references: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shapes = f"inputs {tuple(self.inputs.shape)}, targets {tuple(self.targets.shape)}"

@@ -6,11 +6,18 @@ DataFrame``; ``results`` is the folder of committed CSV files. Name a new one be
 
 FIGURES = {
     "demo": "ilc.figures.demo",
+    "irm_colored": "ilc.figures.irm_colored",
+    "irm_linear": "ilc.figures.irm_linear",
+    "irm_stability": "ilc.figures.irm_stability",
 }
 """Figure files under ``results/figures/`` and the modules that draw them."""
 
 TABLES = {
     "claims": "ilc.figures.claims",
     "cost": "ilc.figures.cost",
+    "irm_claims": "ilc.figures.irm_claims",
+    "irm_colored": "ilc.figures.irm_colored",
+    "irm_linear": "ilc.figures.irm_linear",
+    "irm_stability": "ilc.figures.irm_stability",
 }
 """Table files under ``results/tables/`` and the modules that tabulate them."""

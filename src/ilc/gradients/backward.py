@@ -23,12 +23,14 @@ class BackwardResult:
 
     Attributes:
         risks: risk of each environment, ``[E]``, detached.
+        penalties: what the aggregator adds to each risk, ``[E]``, unscaled; zero for most.
         kept_share: share of kept components of each trainable parameter, 0-d tensors by name
             (left on the device: reading them is what waits for it).
         mask_density: share of kept components over all trainable parameters, 0-d tensor.
     """
 
     risks: Tensor
+    penalties: Tensor
     kept_share: dict[str, Tensor]
     mask_density: Tensor
 
@@ -65,7 +67,8 @@ def backward(
             "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
             f"{tuple(inputs.shape)} and {tuple(targets.shape)}: stack one batch of equal size per environment"
         )
-    risks, statistics = WAYS[gradients](model, loss_fn, inputs, targets, aggregator.needs_logs)
+    objective = aggregator.objective(loss_fn)
+    risks, statistics, penalties = WAYS[gradients](model, objective, inputs, targets, aggregator.needs_logs)
     kept_share: dict[str, Tensor] = {}
     kept = torch.zeros((), device=risks.device)
     size = 0
@@ -76,4 +79,5 @@ def backward(
         kept_share[name] = share
         kept += share * update.numel()
         size += update.numel()
-    return BackwardResult(risks, kept_share, kept / size)
+    penalties = torch.zeros_like(risks) if penalties is None else penalties
+    return BackwardResult(risks, penalties, kept_share, kept / size)

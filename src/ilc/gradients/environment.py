@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
+from ilc.objectives import Objective, RiskFunction
 
-RiskFunction = Callable[[Tensor, Tensor], Tensor]
-"""``loss_fn(outputs, targets)``: the mean risk of one environment, a scalar."""
+__all__ = ["EnvironmentGradients", "RiskFunction", "as_objective", "checked_risk", "trainable_parameters"]
 
 
 class EnvironmentGradients(NamedTuple):
-    """Risks ``[E]`` and, for each trainable parameter, the statistics of its E gradients."""
+    """Risks ``[E]`` and, for each trainable parameter, the statistics of its E gradients.
+
+    ``penalties`` ``[E]``, unscaled, are zero where the objective is the risk alone.
+    """
 
     risks: Tensor
     statistics: dict[str, GradientStatistics]
+    penalties: Tensor | None = None
 
 
 def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
@@ -50,3 +54,11 @@ def checked_risk(risk: Tensor) -> Tensor:
             "neither detach nor run under torch.no_grad()"
         )
     return risk
+
+
+def as_objective(value: Tensor | Objective) -> Objective:
+    """The objective itself, or the one whose loss is this risk, checked as ``checked_risk`` does."""
+    if isinstance(value, Objective):
+        checked_risk(value.loss)
+        return value
+    return Objective(checked_risk(value), value, torch.zeros_like(value))

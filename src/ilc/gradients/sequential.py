@@ -6,11 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients.environment import EnvironmentGradients, RiskFunction, checked_risk, trainable_parameters
+from ilc.gradients.environment import EnvironmentGradients, as_objective, trainable_parameters
+from ilc.objectives import ObjectiveFunction
 
 
 def sequential(
-    model: nn.Module, loss_fn: RiskFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
 ) -> EnvironmentGradients:
     """Differentiate each environment's risk in turn and add it to the running statistics.
 
@@ -20,20 +21,21 @@ def sequential(
     """
     parameters = trainable_parameters(model)
     statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
-    risks = []
+    risks, penalties = [], []
     with _MeanOfBuffers(model) as buffers:
         for environment_inputs, environment_targets in zip(inputs, targets, strict=True):
             buffers.restart()
-            risk = checked_risk(loss_fn(model(environment_inputs), environment_targets))
+            objective = as_objective(loss_fn(model(environment_inputs), environment_targets))
             # A parameter that the risk does not reach gets zeros: no vote.
             gradients = torch.autograd.grad(
-                risk, list(parameters.values()), allow_unused=True, materialize_grads=True
+                objective.loss, list(parameters.values()), allow_unused=True, materialize_grads=True
             )
             for running, gradient in zip(statistics.values(), gradients, strict=True):
                 running.add_(gradient.unsqueeze(0))
-            risks.append(risk.detach())
+            risks.append(objective.risk.detach())
+            penalties.append(objective.penalty.detach())
             buffers.collect()
-    return EnvironmentGradients(torch.stack(risks), statistics)
+    return EnvironmentGradients(torch.stack(risks), statistics, torch.stack(penalties))
 
 
 class _MeanOfBuffers:

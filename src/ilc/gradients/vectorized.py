@@ -11,7 +11,8 @@ from torch.func import functional_call, grad, vmap
 
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
-from ilc.gradients.environment import EnvironmentGradients, RiskFunction, checked_risk, trainable_parameters
+from ilc.gradients.environment import EnvironmentGradients, as_objective, trainable_parameters
+from ilc.objectives import ObjectiveFunction
 
 # Gradients held at once, in bytes. A CPU is fastest while they stay in its cache (1.3 times on a
 # 3 x 256 perceptron); an accelerator wants as many environments in one launch as memory allows.
@@ -20,7 +21,7 @@ _BYTES_AT_ONCE_ON_ACCELERATORS = 2**30
 
 
 def vectorized(
-    model: nn.Module, loss_fn: RiskFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
 ) -> EnvironmentGradients:
     """Differentiate the risks of many environments at once with ``torch.func``.
 
@@ -37,13 +38,13 @@ def vectorized(
 
     def risk_of_environment(
         trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         outputs = functional_call(model, {**frozen, **trainable, **state}, (x,))
-        risk = checked_risk(loss_fn(outputs, y))
-        return risk, (risk.detach(), state)
+        loss, risk, penalty = as_objective(loss_fn(outputs, y))
+        return loss, (risk.detach(), penalty.detach(), state)
 
     # torch annotates out_dims as flat, but documents and accepts nests like this one.
-    out_dims: Any = (0, (0, state_axis))
+    out_dims: Any = (0, (0, 0, state_axis))
     differentiate = vmap(
         grad(risk_of_environment, has_aux=True),
         in_dims=(None, state_axis, 0, 0),
@@ -51,17 +52,18 @@ def vectorized(
         randomness="different",
     )
     statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
-    risks, states = [], []
+    risks, penalties, states = [], [], []
     n_passes = _passes(parameters, inputs)
     for x, y in zip(inputs.tensor_split(n_passes), targets.tensor_split(n_passes), strict=True):
-        gradients, (risk, state) = _readable(differentiate, parameters, _state(model, len(x)), x, y)
+        gradients, (risk, penalty, state) = _readable(differentiate, parameters, _state(model, len(x)), x, y)
         for name, gradient in gradients.items():
             statistics[name].add_(gradient)
         risks.append(risk)
+        penalties.append(penalty)
         states.append(state)
     if model.training:
         _keep_mean_of_buffers(model, states)
-    return EnvironmentGradients(torch.cat(risks), statistics)
+    return EnvironmentGradients(torch.cat(risks), statistics, torch.cat(penalties))
 
 
 def _passes(parameters: dict[str, Tensor], inputs: Tensor) -> int:

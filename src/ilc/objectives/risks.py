@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
-from ilc.gradients import RiskFunction
+from ilc.objectives.objective import RiskFunction
 
 
 def cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:

@@ -42,16 +42,20 @@ class Regularizer:
         self._decoupled = decoupled
 
     @torch.no_grad()
-    def before_step(self) -> None:
-        """Add the coupled gradients; call between ``backward`` and ``optimizer.step``."""
+    def before_step(self, scale: float = 1.0) -> None:
+        """Add the coupled gradients; call between ``backward`` and ``optimizer.step``.
+
+        Args:
+            scale: what the loss was multiplied by (``Aggregator.loss_scale``), to keep the proportion.
+        """
         gradients = [p.grad for p in self._parameters if p.grad is not None]
         parameters = [p.data for p in self._parameters if p.grad is not None]
         if not parameters:
             return
         if self._weight_decay and not self._decoupled:
-            torch._foreach_add_(gradients, parameters, alpha=self._weight_decay)
+            torch._foreach_add_(gradients, parameters, alpha=scale * self._weight_decay)
         if self._l1:
-            torch._foreach_add_(gradients, torch._foreach_sign(parameters), alpha=self._l1)
+            torch._foreach_add_(gradients, torch._foreach_sign(parameters), alpha=scale * self._l1)
 
     @torch.no_grad()
     def after_step(self, lr: float) -> None:

@@ -18,6 +18,7 @@ from ilc.optim import Regularizer
 from ilc.seeding import generator_for, seed_for
 from ilc.training.random_state import seed_everything
 from ilc.training.recipe import Recipe
+from ilc.training.selection import check_selection
 from ilc.training.state import TrainingState
 
 
@@ -31,13 +32,15 @@ def build_recipe(experiment: dict[str, Any], device: torch.device) -> Recipe:
         if experiment[key] not in known:
             raise UserError(f"{key} must be one of {', '.join(known)}, got {experiment[key]!r}")
     trainer = OmegaConf.create({"_target_": "ilc.training.recipe.TrainerOptions", **experiment["trainer"]})
-    return Recipe(
+    recipe = Recipe(
         trainer=construct("trainer", trainer),
         risk=RISKS[experiment["risk"]],
         aggregator=construct("aggregator", OmegaConf.create(experiment["aggregator"])),
         gradients=experiment["gradients"],
         data=_build_data(experiment).to(device),
     )
+    check_selection(recipe.trainer.selection, recipe.data.evaluation)
+    return recipe
 
 
 def _build_data(experiment: dict[str, Any]) -> Environments:

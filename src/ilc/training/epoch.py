@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
+from ilc.aggregators import IrmPenalty
 from ilc.errors import UserError
 from ilc.gradients import backward
 from ilc.training.recipe import Recipe
@@ -14,30 +16,43 @@ def train_epoch(state: TrainingState, recipe: Recipe) -> float:
     """Take one step per batch; return the mean share of kept components (mask density).
 
     Raises:
-        UserError: a risk or a parameter is no longer finite.
+        UserError: a risk, a penalty or a parameter is no longer finite.
     """
     state.model.train()
+    aggregator = recipe.aggregator
     first_step = state.step
-    risks, densities = [], []
+    risks, penalties, densities = [], [], []
     for inputs, targets in state.sampler:
         lr = state.optimizer.param_groups[0]["lr"]
-        result = backward(state.model, recipe.risk, inputs, targets, recipe.aggregator, recipe.gradients)
-        state.regularizer.before_step()
+        aggregator.step = state.step
+        if aggregator.restarts_optimizer:
+            state.optimizer.state.clear()
+        result = backward(state.model, recipe.risk, inputs, targets, aggregator, recipe.gradients)
+        state.regularizer.before_step(aggregator.loss_scale)
         state.optimizer.step()
         state.regularizer.after_step(lr)
         risks.append(result.risks.mean())
+        penalties.append(result.penalties.mean())
         densities.append(result.mask_density)
         state.step += 1
     state.scheduler.step()
     state.epoch += 1
     # Looked at once per epoch, so that an accelerator need not be waited for at every step.
-    finite = torch.stack(risks).isfinite()
-    if not bool(finite.all()):
-        broken = first_step + int(finite.logical_not().nonzero()[0]) + 1
-        raise UserError(_diverged(f"the risk is not finite at step {broken} (epoch {state.epoch})", lr))
+    broken = _first_not_finite(penalties)
+    if broken is not None and isinstance(aggregator, IrmPenalty):
+        raise UserError(aggregator.not_finite(first_step + broken, lr))
+    broken = _first_not_finite(risks)
+    if broken is not None:
+        step = first_step + broken + 1
+        raise UserError(_diverged(f"the risk is not finite at step {step} (epoch {state.epoch})", lr))
     if not all(bool(p.isfinite().all()) for p in state.model.parameters()):
         raise UserError(_diverged(f"a parameter is not finite after step {state.step}", lr))
     return float(torch.stack(densities).mean())
+
+
+def _first_not_finite(values: list[Tensor]) -> int | None:
+    finite = torch.stack(values).isfinite()
+    return None if bool(finite.all()) else int(finite.logical_not().nonzero()[0])
 
 
 def _diverged(what: str, lr: float) -> str:

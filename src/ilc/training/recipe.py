@@ -8,6 +8,7 @@ from ilc.aggregators import Aggregator
 from ilc.data import Environments
 from ilc.errors import UserError
 from ilc.gradients import RiskFunction
+from ilc.training.selection import RULES
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class TrainerOptions:
         evaluate_every: epochs between two evaluations (each followed by a checkpoint).
         stop_when_memorised: the paper's rule to save time, which looks at test accuracy: stop
             when train accuracy is above 97 % with test accuracy below 60 %.
+        selection: the rule that chooses the evaluation which the summary reports.
 
     Raises:
         UserError: a number out of range.
@@ -31,6 +33,7 @@ class TrainerOptions:
     lr_decay: float
     evaluate_every: int
     stop_when_memorised: bool
+    selection: str = "last"
 
     def __post_init__(self) -> None:
         if self.max_epochs < 1 or self.evaluate_every < 1:
@@ -40,6 +43,9 @@ class TrainerOptions:
             )
         if not all(0 < milestone < 1 for milestone in self.milestones):
             raise UserError(f"trainer.milestones are fractions of training in (0, 1), got {self.milestones}")
+
+        if self.selection not in RULES:
+            raise UserError(f"trainer.selection must be one of {', '.join(RULES)}, got {self.selection!r}")
 
     def has_memorised(self, metrics: dict[str, float | int]) -> bool:
         """Whether the stopping rule applies to these metrics."""

@@ -6,16 +6,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ilc.aggregators import IrmPenalty
+from ilc.models import Linear
 from ilc.training.build import build_recipe, build_state
 from ilc.training.device import choose_device, peak_memory_mb
 from ilc.training.epoch import train_epoch
-from ilc.training.evaluation import evaluate
+from ilc.training.evaluation import evaluate, evaluate_penalty
 from ilc.training.loggers import Logger, make_logger
 from ilc.training.progress import EpochProgress
 from ilc.training.provenance import provenance
 from ilc.training.recipe import Recipe
 from ilc.training.run_directory import RunDirectory
 from ilc.training.state import TrainingState
+from ilc.training.summary import summarize
 
 Metrics = dict[str, float | int]
 
@@ -61,15 +64,16 @@ def run(experiment: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
             if state.epoch % recipe.trainer.evaluate_every == 0 or is_last:
                 metrics = _evaluate(state, recipe, density)
                 state.wall_seconds = time.monotonic() - began
+                evaluations.append(metrics)
                 _record(metrics, state, directory, logger)
             progress.update(state.epoch, metrics)
     summary = {
-        **metrics,
-        "stopped": "memorised" if recipe.trainer.has_memorised(metrics) else "completed",
-        "data_source": recipe.data.source,
+        **summarize(evaluations, recipe),
         "wall_seconds": time.monotonic() - began,
         "peak_memory_mb": peak_memory_mb(device),
     }
+    if "warning" in summary:
+        print(f"Warning: {summary['warning']}")
     directory.finish(summary)
     return summary
 
@@ -80,6 +84,11 @@ def _evaluate(state: TrainingState, recipe: Recipe, density: float) -> Metrics:
     for name, split in {"train": recipe.data.pooled(), **recipe.data.evaluation}.items():
         for key, value in evaluate(state.model, split, recipe.risk).items():
             metrics[f"{name}/{key}"] = value
+    if isinstance(recipe.aggregator, IrmPenalty):
+        metrics["train/penalty"] = evaluate_penalty(state.model, recipe.data, recipe.risk)
+    if isinstance(state.model, Linear):
+        weights = state.model.weight.flatten().tolist()
+        metrics |= {f"weight/{i}": weight for i, weight in enumerate(weights)}
     return metrics
 
 
