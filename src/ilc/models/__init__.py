@@ -1,5 +1,6 @@
 """Networks of the experiments, importable on their own."""
 
+from ilc.models.fast_resnet import FastResNet
 from ilc.models.mlp import MLP
 
-__all__ = ["MLP"]
+__all__ = ["MLP", "FastResNet"]
