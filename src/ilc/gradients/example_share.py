@@ -85,18 +85,32 @@ def _reduce(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> Gradi
     """Sum the shares of all examples, a few at a time, in the rule's own layout."""
     bytes_per_example = (parameter.numel() + shares.extra) * parameter.element_size()
     few = min(n, max(2, _BYTES_AT_ONCE // bytes_per_example))
-    statistics = None
-    for start in range(0, n, few):
-        gradients = shares.of(slice(start, start + few)).to(parameter.dtype)
-        if statistics is None:
-            statistics = GradientStatistics.zeros(gradients[0], with_logs)
-        statistics.add_(gradients)
-    assert statistics is not None, "there is at least one example"
+    rows = shares.of(slice(0, few)).to(parameter.dtype)
+    statistics = GradientStatistics.zeros(rows[0], with_logs)
+    _add_and_overwrite(statistics, rows)
+    for start in range(few, n, few):
+        _add_and_overwrite(statistics, shares.of(slice(start, start + few)).to(parameter.dtype))
     statistics.total = shares.restore(statistics.total)
     statistics.sign_sum = shares.restore(statistics.sign_sum)
     if statistics.log_sum is not None:
         statistics.log_sum = shares.restore(statistics.log_sum)
     return statistics
+
+
+def _add_and_overwrite(statistics: GradientStatistics, rows: Tensor) -> None:
+    """What ``statistics.add_(rows)`` does, a quarter cheaper because ``rows`` may be spoilt.
+
+    A product with a vector of ones sums over the first axis in one pass over the memory.
+    """
+    if rows.dtype not in (torch.float32, torch.float64) or not rows.is_contiguous():
+        statistics.add_(rows)
+        return
+    statistics.n_environments += len(rows)
+    columns, ones = rows.view(len(rows), -1).T, rows.new_ones(len(rows))
+    if statistics.log_sum is not None:
+        statistics.log_sum.view(-1).addmv_(columns.abs().log_(), ones)
+    statistics.total.view(-1).addmv_(columns, ones)
+    statistics.sign_sum.view(-1).addmv_(columns.sign_(), ones)
 
 
 def _layers(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.Module, dict[str, str]]:

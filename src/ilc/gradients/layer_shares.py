@@ -19,7 +19,8 @@ class Shares(NamedTuple):
     """How to obtain the shares of one parameter.
 
     Attributes:
-        of: shares ``[len(slice), *layout]`` of a slice of examples, in whatever layout is fastest.
+        of: shares ``[len(slice), *layout]`` of a slice of examples, in whatever layout is fastest; in
+            memory of their own, which the caller may overwrite.
         restore: from a reduction ``[*layout]`` over examples to the parameter's own shape.
         extra: elements that ``of`` needs per example beside the share itself.
     """
@@ -106,7 +107,7 @@ def _scale_and_shift(
     axes = [axis for axis in range(1, delta.ndim) if axis not in keep]
 
     def reduce(values: Tensor) -> Tensor:
-        return values.sum(axes) if axes else values
+        return values.sum(axes) if axes else values.clone()
 
     return {
         "weight": Shares(lambda s: reduce(delta[s] * normalised(s)), _same, 2 * delta[0].numel()),
