@@ -264,7 +264,7 @@ def test_what_has_no_share_is_an_error_with_the_remedy(model: type[nn.Module], m
     inputs, targets = batch()
     with pytest.raises(UserError, match=message) as error:
         example_share(model().double(), F.cross_entropy, inputs, targets)
-    assert "vote='example_loss'" in str(error.value)
+    assert "gradients='per_example_loss'" in str(error.value)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile itself

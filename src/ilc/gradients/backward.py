@@ -59,7 +59,9 @@ def backward(
         inputs: ``[E, N, ...]``.
         targets: ``[E, N, ...]``.
         aggregator: how the E gradients become one update.
-        gradients: ``vectorized`` (fast) or ``sequential`` (memory independent of E); same numbers.
+        gradients: ``vectorized`` (fast) or ``sequential`` (memory independent of E): same numbers.
+            With N = 1, one forward pass for all examples: ``per_example`` (``example_share``) or
+            ``per_example_loss`` (``example_loss``).
 
     Raises:
         UserError: shapes do not match, E = 0 or N = 0, an unknown way, a model that cannot be

@@ -129,14 +129,14 @@ def _layers(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.Mod
         if type(layer) not in RULES:
             known = ", ".join(kind.__name__ for kind in RULES)
             raise UserError(
-                f"example_share has no rule for {where}: use vote='example_loss', freeze the layer, or build "
+                f"example_share has no rule for {where}: use gradients='per_example_loss', freeze the layer, or build "
                 f"it from {known}"
             )
         for p in own.values():
             if id(p) in owners:
                 raise UserError(
                     f"{where} shares a parameter with {owners[id(p)]}, so neither has a share of its own: "
-                    "use vote='example_loss'"
+                    "use gradients='per_example_loss'"
                 )
             owners[id(p)] = where
         prefix = f"{path}." if path else ""
@@ -157,7 +157,7 @@ def _watched(
         if layer in called:
             raise UserError(
                 f"{name} ({type(layer).__name__}) is used twice in one pass, so its shares cannot be told "
-                "apart: use vote='example_loss', or give each use a layer of its own"
+                "apart: use gradients='per_example_loss', or give each use a layer of its own"
             )
         called.add(layer)
         x = arguments[0].detach()
@@ -176,7 +176,7 @@ def _watched(
             name = next(iter(missing[0].values())).rpartition(".")[0]
             raise UserError(
                 f"{name} has trainable parameters but was not called as a layer in this pass, so its shares "
-                "are unknown: freeze it, call it, or use vote='example_loss'"
+                "are unknown: freeze it, call it, or use gradients='per_example_loss'"
             )
     finally:
         for handle in handles:
