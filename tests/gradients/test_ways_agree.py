@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, XorMask
-from ilc.gradients import WAYS, backward, vectorized
+from ilc.gradients import backward, vectorized
 from ilc.models import MLP
 
 E, N, D = 5, 8, 6
+ENVIRONMENT_WAYS = ("vectorized", "sequential")
 AGGREGATORS = [Mean(), AndMask(0.5), AndMask(0.6, rescale=True), XorMask(0.5), GeometricMean(0.2)]
 
 
@@ -101,7 +102,7 @@ def plain_loop(
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS, ids=lambda a: type(a).__name__)
 @pytest.mark.parametrize("make_model", MODELS, ids=lambda m: m.__name__)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ENVIRONMENT_WAYS)
 def test_gradients_match_the_plain_loop(
     way: str, make_model: Callable[[], nn.Module], aggregator: Aggregator
 ) -> None:
@@ -115,7 +116,7 @@ def test_gradients_match_the_plain_loop(
         torch.testing.assert_close(found[name], expected[name])
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ENVIRONMENT_WAYS)
 def test_risks_and_kept_shares_are_reported(way: str) -> None:
     model, (inputs, targets) = make(mlp), batch()
     result = backward(model, F.cross_entropy, inputs, targets, AndMask(0.6), gradients=way)
@@ -130,7 +131,7 @@ def test_risks_and_kept_shares_are_reported(way: str) -> None:
     assert float(result.mask_density) == pytest.approx(kept / size)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ENVIRONMENT_WAYS)
 def test_batch_norm_statistics_end_as_the_mean_over_environments(way: str) -> None:
     model, (inputs, targets) = make(with_batch_norm), batch()
     after = []
@@ -144,7 +145,7 @@ def test_batch_norm_statistics_end_as_the_mean_over_environments(way: str) -> No
         torch.testing.assert_close(buffer.double(), expected)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ENVIRONMENT_WAYS)
 def test_batch_norm_in_evaluation_mode_is_left_alone(way: str) -> None:
     model, (inputs, targets) = make(with_batch_norm).eval(), batch()
     before = {name: buffer.clone() for name, buffer in model.named_buffers()}
@@ -170,7 +171,7 @@ def test_buffers_are_restored_when_an_environment_fails() -> None:
         assert torch.equal(buffer, before[name])
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ENVIRONMENT_WAYS)
 def test_dropout_differs_between_environments_and_examples(way: str) -> None:
     """All environments and examples are equal, so only dropout can tell them apart."""
     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(200, 2)).double()

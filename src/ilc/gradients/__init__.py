@@ -1,6 +1,9 @@
 """How environment gradients are obtained: one way per file, all ending in the same statistics.
 
-BatchNorm in training mode means the same in each: an environment's batch is normalised by its own
+``vectorized`` and ``sequential`` give every environment a forward pass of its own. ``example_share``
+and ``example_loss`` make every example an environment, all in one forward pass.
+
+BatchNorm in training mode means the same in the first two: an environment's batch is normalised by its own
 statistics, every environment starts from the same running statistics, and afterwards the running
 statistics are the mean over environments. So neither the order nor the number of environments
 changes how fast they move.
@@ -8,6 +11,8 @@ changes how fast they move.
 
 from ilc.gradients.backward import WAYS, BackwardResult, backward
 from ilc.gradients.environment import EnvironmentGradients, RiskFunction
+from ilc.gradients.example_loss import example_loss
+from ilc.gradients.example_share import example_share
 from ilc.gradients.sequential import sequential
 from ilc.gradients.vectorized import vectorized
 
@@ -17,6 +22,8 @@ __all__ = [
     "EnvironmentGradients",
     "RiskFunction",
     "backward",
+    "example_loss",
+    "example_share",
     "sequential",
     "vectorized",
 ]

@@ -10,10 +10,17 @@ from torch import Tensor, nn
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from ilc.gradients.environment import RiskFunction
+from ilc.gradients.example_loss import example_loss
+from ilc.gradients.example_share import example_share
 from ilc.gradients.sequential import sequential
 from ilc.gradients.vectorized import vectorized
 
-WAYS = {"vectorized": vectorized, "sequential": sequential}
+WAYS = {
+    "vectorized": vectorized,
+    "sequential": sequential,
+    "per_example": example_share,
+    "per_example_loss": example_loss,
+}
 """The ways of obtaining environment gradients, by the name used in code and configs."""
 
 
@@ -54,7 +61,9 @@ def backward(
         inputs: ``[E, N, ...]``.
         targets: ``[E, N, ...]``.
         aggregator: how the E gradients become one update.
-        gradients: ``vectorized`` (fast) or ``sequential`` (memory independent of E); same numbers.
+        gradients: ``vectorized`` (fast) or ``sequential`` (memory independent of E): same numbers.
+            With N = 1, one forward pass for all examples: ``per_example`` (``example_share``) or
+            ``per_example_loss`` (``example_loss``).
 
     Raises:
         UserError: shapes do not match, E = 0 or N = 0, an unknown way, a model that cannot be

@@ -11,7 +11,14 @@ from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.objectives import Objective, RiskFunction
 
-__all__ = ["EnvironmentGradients", "RiskFunction", "as_objective", "checked_risk", "trainable_parameters"]
+__all__ = [
+    "EnvironmentGradients",
+    "RiskFunction",
+    "as_objective",
+    "checked_objective",
+    "checked_risk",
+    "trainable_parameters",
+]
 
 
 class EnvironmentGradients(NamedTuple):
@@ -57,8 +64,12 @@ def checked_risk(risk: Tensor) -> Tensor:
 
 
 def as_objective(value: Tensor | Objective) -> Objective:
-    """The objective itself, or the one whose loss is this risk, checked as ``checked_risk`` does."""
-    if isinstance(value, Objective):
-        checked_risk(value.loss)
-        return value
-    return Objective(checked_risk(value), value, torch.zeros_like(value))
+    """The objective itself, or the one whose loss is this risk."""
+    return value if isinstance(value, Objective) else Objective(value, value, torch.zeros_like(value))
+
+
+def checked_objective(value: Tensor | Objective) -> Objective:
+    """The same, its loss checked as ``checked_risk`` does."""
+    objective = as_objective(value)
+    checked_risk(objective.loss)
+    return objective

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients.environment import EnvironmentGradients, as_objective, trainable_parameters
+from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.objectives import ObjectiveFunction
 
 
@@ -25,7 +25,7 @@ def sequential(
     with _MeanOfBuffers(model) as buffers:
         for environment_inputs, environment_targets in zip(inputs, targets, strict=True):
             buffers.restart()
-            objective = as_objective(loss_fn(model(environment_inputs), environment_targets))
+            objective = checked_objective(loss_fn(model(environment_inputs), environment_targets))
             # A parameter that the risk does not reach gets zeros: no vote.
             gradients = torch.autograd.grad(
                 objective.loss, list(parameters.values()), allow_unused=True, materialize_grads=True

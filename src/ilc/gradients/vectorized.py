@@ -11,7 +11,7 @@ from torch.func import functional_call, grad, vmap
 
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
-from ilc.gradients.environment import EnvironmentGradients, as_objective, trainable_parameters
+from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.objectives import ObjectiveFunction
 
 # Gradients held at once, in bytes. A CPU is fastest while they stay in its cache (1.3 times on a
@@ -40,7 +40,7 @@ def vectorized(
         trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         outputs = functional_call(model, {**frozen, **trainable, **state}, (x,))
-        loss, risk, penalty = as_objective(loss_fn(outputs, y))
+        loss, risk, penalty = checked_objective(loss_fn(outputs, y))
         return loss, (risk.detach(), penalty.detach(), state)
 
     # torch annotates out_dims as flat, but documents and accepts nests like this one.

@@ -1,6 +1,7 @@
 """Networks of the experiments, importable on their own."""
 
+from ilc.models.fast_resnet import FastResNet
 from ilc.models.linear import Linear
 from ilc.models.mlp import MLP
 
-__all__ = ["MLP", "Linear"]
+__all__ = ["MLP", "FastResNet", "Linear"]

@@ -1,0 +1,32 @@
+"""Loss, risk and penalty of each example of a batch."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.func import vmap
+
+from ilc.errors import UserError
+from ilc.gradients.environment import as_objective, checked_risk
+from ilc.objectives import Objective, ObjectiveFunction
+
+
+def example_objectives(loss_fn: ObjectiveFunction, outputs: Tensor, targets: Tensor) -> Objective:
+    """Loss, risk and penalty ``[E]`` of outputs ``[E, ...]`` against targets ``[E, 1, ...]``.
+
+    Each example is a batch of one.
+
+    Raises:
+        UserError: not one example per environment, not one output row per example, or a risk that
+            is no scalar or reaches no parameter.
+    """
+    if targets.shape[1] != 1:
+        raise UserError(
+            "per_example makes every example an environment: inputs and targets must be [E, 1, ...], got "
+            f"N = {targets.shape[1]}; reshape [E, N, ...] to [E * N, 1, ...]"
+        )
+    if len(outputs) != len(targets):
+        raise UserError(f"the model must return one row per example, got {len(outputs)} for {len(targets)}")
+    each = vmap(lambda output, target: as_objective(loss_fn(output, target)), randomness="different")
+    objectives: Objective = each(outputs.unsqueeze(1), targets)
+    checked_risk(objectives.loss[0])
+    return objectives
