@@ -26,7 +26,7 @@ from torch import Tensor
 
 from ilc.consistency.derivatives import LocalRisk, Loss
 from ilc.consistency.expansion import Expansion, Gap, largest_gap, positive_part
-from ilc.consistency.large import SharedSpans, expand
+from ilc.consistency.large import LowRankExpansion, SharedSpans, expand
 from ilc.errors import UserError
 from ilc.seeding import generator_for
 
@@ -164,11 +164,16 @@ def hessian_vector(
         damping = complete_damping(theta_star.dtype) if complete else PARTIAL_DAMPING
     generator = generator_for(seed, "lanczos")
     expansions = [expand(loss, theta_star, lanczos_steps, generator) for loss in losses]
+    return score_expansions(expansions, epsilon, damping)
+
+
+def score_expansions(expansions: Sequence[LowRankExpansion], epsilon: float, damping: float) -> Consistency:
+    """The second part of ``hessian_vector``: every pair of expansions, for one epsilon and damping."""
     largest = max(float(e.curvatures.max()) if len(e.curvatures) else 0.0 for e in expansions)
     spans = SharedSpans(expansions, _diagonal(damping, largest))
-    n = len(losses)
+    n = len(expansions)
     values = torch.zeros(n, n, dtype=torch.float64)
-    best = Gap(-1.0, torch.zeros_like(theta_star))
+    best = Gap(-1.0, torch.zeros_like(expansions[0].gradient))
     for e in range(n):
         for other in range(n):
             home, away, whiten = spans.pair(e, other)
