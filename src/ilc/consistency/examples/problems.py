@@ -18,6 +18,9 @@ from ilc.models import MLP
 from ilc.seeding import generator_for, seed_for
 
 
+HIDDEN_UNITS = 12
+
+
 @dataclass(frozen=True)
 class Problem:
     """Data, risk and start of S seeds; how to train, how to test.
@@ -141,7 +144,7 @@ def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
         make_spirals(seed_for(s, "small spirals"), 8, 256, 8, 2000, revolutions=1.0) for s in range(n_seeds)
     ]
     torch.manual_seed(seed_for(0, "small networks"))
-    model = MLP(data[0].inputs.shape[2], 2, hidden_units=16, hidden_layers=2).double()
+    model = MLP(data[0].inputs.shape[2], 2, hidden_units=HIDDEN_UNITS, hidden_layers=2).double()
     shapes = {name: p.shape for name, p in model.named_parameters()}
     sizes = [shape.numel() for shape in shapes.values()]
 
@@ -156,10 +159,10 @@ def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
 
     starts = []
     for _ in range(n_seeds):
-        fresh = MLP(data[0].inputs.shape[2], 2, hidden_units=16, hidden_layers=2).double()
+        fresh = MLP(data[0].inputs.shape[2], 2, hidden_units=HIDDEN_UNITS, hidden_layers=2).double()
         starts.append(torch.cat([p.detach().flatten() for p in fresh.parameters()]))
     return Problem(
-        name="spirals, 482 parameters",
+        name=f"spirals, {sum(sizes)} parameters",
         predict=predict,
         loss=F.cross_entropy,
         inputs=torch.stack([d.inputs.double() for d in data]),
@@ -169,7 +172,7 @@ def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
         thresholds=(0.25, 0.5, 0.75, 1.0),
         test=accuracy,
         test_name="test accuracy",
-        irm_weight=1000.0,
+        irm_weight=100.0,
     )
 
 
