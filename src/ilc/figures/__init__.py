@@ -6,6 +6,14 @@ DataFrame``; ``results`` is the folder of committed CSV files. Name a new one be
 
 FIGURES = {
     "demo": "ilc.figures.demo",
+    "figure1": "ilc.figures.figure1",
+    "figure2": "ilc.figures.figure2",
+    "figure3": "ilc.figures.figure3",
+    "figure4": "ilc.figures.figure4",
+    "figure11": "ilc.figures.figure11",
+    "figure12": "ilc.figures.figure12",
+    "figure_b2": "ilc.figures.figure_b2",
+    "linear_regression": "ilc.figures.linear_regression",
 }
 """Figure files under ``results/figures/`` and the modules that draw them."""
 
