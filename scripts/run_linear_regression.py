@@ -25,7 +25,9 @@ from ilc.training.atomic import write_text
 
 ROOT = Path(__file__).parents[1]
 AGGREGATORS: dict[str, Aggregator] = {
-    "mean": Mean(), "and_mask": AndMask(1.0), "geometric_mean": GeometricMean(1.0)
+    "mean": Mean(),
+    "and_mask": AndMask(1.0),
+    "geometric_mean": GeometricMean(1.0),
 }
 SCHEDULE = Schedule(lr=0.3, steps=1000, lr_decay=0.9995, weight_decay=0.01)
 NOISE = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 0.3)
@@ -49,7 +51,9 @@ def main() -> None:
         )
         final = _train(name, inputs, curves if noise == 0 else None)
         for seed, theta in enumerate(final):
-            finals.append({"aggregator": name, "noise": noise, "seed": seed, **_described(theta, inputs[seed])})
+            finals.append(
+                {"aggregator": name, "noise": noise, "seed": seed, **_described(theta, inputs[seed])}
+            )
     for file, rows in (("linear_regression", curves), ("linear_regression_noise", finals)):
         path = arguments.results / f"{file}.csv"
         write_text(path, pd.DataFrame(rows).to_csv(index=False, float_format="%.8g"))
@@ -59,7 +63,10 @@ def main() -> None:
 def _train(name: str, inputs: Tensor, curves: list[dict[str, float | int | str]] | None) -> Tensor:
     n_seeds = len(inputs)
     start = torch.stack(
-        [0.1 * torch.randn(5, generator=generator_for(s, "weights"), dtype=inputs.dtype) for s in range(n_seeds)]
+        [
+            0.1 * torch.randn(5, generator=generator_for(s, "weights"), dtype=inputs.dtype)
+            for s in range(n_seeds)
+        ]
     )
 
     def watch(step: int, theta: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Train and score solutions: are those of the AND-mask more consistent than averaged ones?
+"""Train and score solutions: whether the AND-mask's are more consistent than averaged ones.
 
     python scripts/score_trained_solutions.py            the small problems, about ten minutes
     python scripts/score_trained_solutions.py --paper    spirals at the paper's size, about half an hour
@@ -59,7 +59,10 @@ def small(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
         for method, threshold, aggregator in _methods(problem):
             part = parts / f"{make_problem.__name__}-{method}-{threshold}-{n_seeds}.csv"
             title = f"{problem.name}, {method} {threshold if threshold is not None else ''}"
-            yield _kept(part, lambda p=problem, m=method, t=threshold, a=aggregator, n=title: _score_small(p, m, t, a, n))
+            yield _kept(
+                part,
+                lambda p=problem, m=method, t=threshold, a=aggregator, n=title: _score_small(p, m, t, a, n),
+            )
 
 
 def _methods(problem: Problem) -> Iterator[tuple[str, float | None, Aggregator]]:
@@ -83,8 +86,12 @@ def _score_small(
     for seed in track(range(len(problem.start)), description=title):
         theta, losses = trained.parameters[seed], problem.losses(seed)
         known = {
-            "problem": problem.name, "aggregator": method, "agreement_threshold": threshold, "seed": seed,
-            "steps": int(trained.steps[seed]), "test_name": problem.test_name,
+            "problem": problem.name,
+            "aggregator": method,
+            "agreement_threshold": threshold,
+            "seed": seed,
+            "steps": int(trained.steps[seed]),
+            "test_name": problem.test_name,
             "test": problem.test(seed, theta),
         }
         for epsilon, damping in SETTINGS:
@@ -105,17 +112,24 @@ def _score_paper(seed: int, method: str, threshold: float | None) -> pd.DataFram
     solution = train_network(seed, method, threshold)
     expansions = solution.expansions()
     known = {
-        "problem": f"spirals, {len(solution.theta)} parameters", "aggregator": method,
-        "agreement_threshold": threshold, "seed": seed, "steps": solution.steps,
-        "test_name": "test accuracy", "test": solution.test_accuracy,
+        "problem": f"spirals, {len(solution.theta)} parameters",
+        "aggregator": method,
+        "agreement_threshold": threshold,
+        "seed": seed,
+        "steps": solution.steps,
+        "test_name": "test accuracy",
+        "test": solution.test_accuracy,
     }
     rows = []
     for epsilon, damping in SETTINGS:
         score = score_expansions(expansions, epsilon, damping)
         rows.append(known | _risks(solution.losses, solution.theta) | _described(score, epsilon, damping))
     row = rows[0]
-    print(f"{method} {threshold} seed {seed}: test {row['test']:.3f}, risk {row['train_risk']:.4f}, "
-          f"inconsistency {row['inconsistency'] / row['epsilon']:.1f} epsilon", flush=True)
+    print(
+        f"{method} {threshold} seed {seed}: test {row['test']:.3f}, risk {row['train_risk']:.4f}, "
+        f"inconsistency {row['inconsistency'] / row['epsilon']:.1f} epsilon",
+        flush=True,
+    )
     return pd.DataFrame(rows)
 
 
@@ -129,8 +143,11 @@ def _described(score: Consistency, epsilon: float, damping: float) -> dict[str, 
     n = len(score.gaps)
     between = score.gaps[~torch.eye(n, dtype=torch.bool)]
     return {
-        "epsilon": epsilon, "damping": damping, "inconsistency": score.inconsistency,
-        "median_gap": float(between.median()), "estimate": score.estimate,
+        "epsilon": epsilon,
+        "damping": damping,
+        "inconsistency": score.inconsistency,
+        "median_gap": float(between.median()),
+        "estimate": score.estimate,
     }
 
 

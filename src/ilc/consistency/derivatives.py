@@ -30,7 +30,9 @@ class LocalRisk:
         self._theta = theta.detach().clone().requires_grad_()
         risk = loss(self._theta)
         if not isinstance(risk, Tensor) or risk.numel() != 1:
-            raise UserError("every loss must map the parameters [P] to a scalar tensor: average over examples")
+            raise UserError(
+                "every loss must map the parameters [P] to a scalar tensor: average over examples"
+            )
         if not bool(risk.isfinite()):
             raise UserError(f"a loss is {float(risk.detach())} at theta_star: it must be finite there")
         if not risk.requires_grad:

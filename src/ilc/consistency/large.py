@@ -38,7 +38,9 @@ class LowRankExpansion:
     directions: Tensor
 
 
-def expand(loss: Loss, theta_star: Tensor, lanczos_steps: int, generator: torch.Generator) -> LowRankExpansion:
+def expand(
+    loss: Loss, theta_star: Tensor, lanczos_steps: int, generator: torch.Generator
+) -> LowRankExpansion:
     """Expand one environment's risk with ``lanczos_steps`` Hessian-vector products."""
     local = LocalRisk(loss, theta_star)
     steps = min(lanczos_steps, len(theta_star))

@@ -58,7 +58,7 @@ def expected_masked_square(d: int, t: int) -> float:
 
 
 def decay_base(share: float) -> float:
-    """c of Proposition 2: for ``t = share * d`` the masked square is O(n / c^d) with ``c = 2 / q``.
+    """C of Proposition 2: for ``t = share * d`` the masked square is O(n / c^d) with ``c = 2 / q``.
 
     q is the growth rate of binom(d, t). The appendix prints ``2 - q``, which is below 1 for every q > 1.
     """

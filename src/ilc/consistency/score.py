@@ -30,7 +30,7 @@ from ilc.consistency.large import LowRankExpansion, SharedSpans, expand
 from ilc.errors import UserError
 from ilc.seeding import generator_for
 
-PARTIAL_DAMPING = 1e-3
+PARTIAL_DAMPING = 1e-2
 """Default diagonal, a share of the largest curvature, when only leading curvatures are known."""
 
 
@@ -139,7 +139,7 @@ def hessian_vector(
     theta_star: Tensor,
     epsilon: float,
     damping: float | None = None,
-    lanczos_steps: int = 40,
+    lanczos_steps: int = 60,
     seed: int = 0,
 ) -> Consistency:
     """The same as ``quadratic`` from Hessian-vector products: memory O(E * lanczos_steps * P).
@@ -148,8 +148,9 @@ def hessian_vector(
         losses: E risks.
         theta_star: ``[P]``.
         epsilon: tolerated increase of the risk.
-        damping: as for ``quadratic``. None is the same default if ``lanczos_steps >= P``, else 1e-3:
-            a smaller diagonal needs more steps, for curvature above it has to be resolved.
+        damping: as for ``quadratic``. None is the same default if ``lanczos_steps >= P``, else 1e-2:
+            a smaller diagonal needs more steps, for curvature above it has to be resolved (on trained
+            perceptrons of 202 parameters 60 steps err by 0.3 % at 1e-2 and by 3 % at 1e-3).
         lanczos_steps: products per environment.
         seed: of Lanczos' random starts.
 

@@ -14,8 +14,11 @@ FIGURES = {
     "figure12": "ilc.figures.figure12",
     "figure_b2": "ilc.figures.figure_b2",
     "linear_regression": "ilc.figures.linear_regression",
+    "consistency_scores": "ilc.figures.consistency_scores",
 }
 """Figure files under ``results/figures/`` and the modules that draw them."""
 
-TABLES: dict[str, str] = {}
+TABLES: dict[str, str] = {
+    "consistency_scores": "ilc.figures.consistency_table",
+}
 """Table files under ``results/tables/`` and the modules that tabulate them."""

@@ -27,7 +27,7 @@ def draw_ellipses(axes: Axes, pair: Tensor, inverse: bool) -> None:
     angle = np.linspace(0, 2 * math.pi, 400)
     for name, (hessian, color, line) in curves.items():
         shape = hessian if inverse else torch.linalg.inv(hessian)
-        x, y = (np.sqrt(shape.diagonal().numpy())[:, None] * np.stack([np.cos(angle), np.sin(angle)]))
+        x, y = np.sqrt(shape.diagonal().numpy())[:, None] * np.stack([np.cos(angle), np.sin(angle)])
         volume = ellipsoid_volume(shape)
         axes.plot(x, y, color=color, ls=line, lw=2, label=f"{name} (area {volume:.3g})")
     axes.set_aspect("equal")

@@ -40,8 +40,8 @@ def draw(results: Path) -> Figure:
     panels[0].set_ylabel("$\\theta_2$")
     stamp(
         figure,
-        "gradient descent from six starts (circles) to where it ends (squares); star: (-0.5, -0.5), a minimum of each "
-        "environment; cross: (0.8, 0.8), only of both; own formula",
+        "gradient descent from six starts (circles) to where it ends (squares); star: (-0.5, -0.5), "
+        "a minimum of each environment; cross: (0.8, 0.8), only of both; own formula",
     )
     return figure
 

@@ -52,7 +52,7 @@ def draw(results: Path) -> Figure:
     better = [float(risk(torch.tensor(CENTRED, dtype=torch.float64))) for risk in risks]
     stamp(
         figure,
-        f"two-neuron network of equation 5; 1,001 even points; with $\\theta_2 = -45$ instead of -50 the MSE would be "
-        f"{better[0]:.3f} and {better[1]:.3f}",
+        f"two-neuron network of equation 5; 1,001 even points; with $\\theta_2 = -45$ instead of -50 "
+        f"the MSE would be {better[0]:.3f} and {better[1]:.3f}",
     )
     return figure

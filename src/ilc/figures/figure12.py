@@ -31,7 +31,7 @@ def draw(results: Path) -> Figure:
         )
     stamp(
         figure,
-        "printed for these: 100 times (paper, 0.01), 25 and 5 times (thesis, 0.01 and 0.05: the determinants, "
-        "not the volumes); computed from the formulas",
+        "printed for these: 100 times (paper, 0.01), 25 and 5 times (thesis, 0.01 and 0.05: the "
+        "determinants, not the volumes); computed from the formulas",
     )
     return figure

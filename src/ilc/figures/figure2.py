@@ -43,7 +43,10 @@ def draw(results: Path) -> Figure:
     panels[0].plot([], [], color=COLORS["mean"], lw=5, label="mean")
     panels[0].plot([], [], color=COLORS["and_mask"], lw=2, label="AND-mask, threshold 1")
     panels[0].legend(loc="upper right", fontsize=8)
-    stamp(figure, "three environments' gradients with mean (1, 1) in every case; chosen by hand; dot: masked to zero")
+    stamp(
+        figure,
+        "three environments' gradients with mean (1, 1) in every case; chosen by hand; dot: masked to zero",
+    )
     return figure
 
 

@@ -17,7 +17,9 @@ def draw(results: Path) -> Figure:
     axes = figure.subplots()
     draw_ellipses(axes, PAIR, inverse=True)
     axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8)
-    axes.set_title("$\\theta^T H^{-1}\\theta = 1$ for $H_A$ = diag(0.01, 1), $H_B$ = diag(1, 0.01)", fontsize=10)
+    axes.set_title(
+        "$\\theta^T H^{-1}\\theta = 1$ for $H_A$ = diag(0.01, 1), $H_B$ = diag(1, 0.01)", fontsize=10
+    )
     determinant, volume = ratios(PAIR)
     stamp(
         figure,

@@ -48,7 +48,14 @@ def draw(results: Path) -> Figure:
     axes.plot(d, exact, color=COLORS["and_mask"], lw=1.2, label="AND-mask, exact (binomial)")
     axes.plot(d, bound, color=GREY, lw=1, ls="--", label="corrected bound")
     base = decay_base(SHARE)
-    axes.plot(d, N_PARAMETERS / base**d, color="black", lw=1, ls=":", label=f"corrected rate $n/c^d$, c = {base:.3f}")
+    axes.plot(
+        d,
+        N_PARAMETERS / base**d,
+        color="black",
+        lw=1,
+        ls=":",
+        label=f"corrected rate $n/c^d$, c = {base:.3f}",
+    )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_ylim(1e-8, 2e4)
@@ -58,7 +65,7 @@ def draw(results: Path) -> Figure:
     never = min(n for n, squares in zip(ENVIRONMENTS, drawn[:, :, 1], strict=True) if not squares.any())
     stamp(
         figure,
-        f"n = {N_PARAMETERS:,} parameters, standard normal gradients, t = ⌈{SHARE} d⌉, mean of {N_DRAWS} draws;\n"
-        f"no component survived any draw from d = {never} on",
+        f"n = {N_PARAMETERS:,} parameters, standard normal gradients, t = ⌈{SHARE} d⌉, "
+        f"mean of {N_DRAWS} draws;\nno component survived any draw from d = {never} on",
     )
     return figure

@@ -26,16 +26,22 @@ def draw(results: Path) -> Figure:
         large = 2 * spread / (1 + spread)
         pair = torch.diag_embed(torch.tensor([[large, 2 - large], [2 - large, large]], dtype=torch.float64))
         surfaces = {
-            "environment A": pair[0], "environment B": pair[1],
-            "arithmetic mean": arithmetic_mean(pair), "geometric mean": diagonal_geometric_mean(pair),
+            "environment A": pair[0],
+            "environment B": pair[1],
+            "arithmetic mean": arithmetic_mean(pair),
+            "geometric mean": diagonal_geometric_mean(pair),
         }
         for axes, (name, hessian) in zip(row, surfaces.items(), strict=True):
             length = _surface(axes, hessian)
             is_first = spread == SPREADS[0]
-            axes.set_title(f"{name}\n|gradient| {length:.2f}" if is_first else f"|gradient| {length:.2f}", fontsize=8.5)
+            axes.set_title(
+                f"{name}\n|gradient| {length:.2f}" if is_first else f"|gradient| {length:.2f}", fontsize=8.5
+            )
         row[0].set_ylabel(f"curvature ratio {spread:g}", fontsize=8.5)
     stamp(
-        figure, "contours of quadratic surfaces and their negative gradient at (0.7, 0.7), drawn to one scale; own formulas"
+        figure,
+        "contours of quadratic surfaces and their negative gradient at (0.7, 0.7), drawn to one scale; "
+        "own formulas",
     )
     return figure
 
@@ -44,7 +50,9 @@ def _surface(axes: Axes, hessian: Tensor) -> float:
     """Draw contours and the descent direction; return the gradient's length."""
     grid = torch.linspace(-1, 1, 81, dtype=torch.float64)
     points = torch.stack(torch.meshgrid(grid, grid, indexing="xy"), dim=-1)
-    axes.contour(grid, grid, 0.5 * ((points @ hessian) * points).sum(-1), levels=9, cmap="Blues_r", linewidths=0.9)
+    axes.contour(
+        grid, grid, 0.5 * ((points @ hessian) * points).sum(-1), levels=9, cmap="Blues_r", linewidths=0.9
+    )
     gradient = hessian @ POINT
     style = {"arrowstyle": "-|>", "color": COLORS["mean"], "lw": 2, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=(POINT - 0.6 * gradient).tolist(), xytext=POINT.tolist(), arrowprops=style)

@@ -42,5 +42,8 @@ def draw(results: Path) -> Figure:
         axes.set_xlabel("step")
     panels[0].legend(fontsize=8)
     n = noise.seed.nunique()
-    stamp(figure, f"n = {n} seeds, every seed drawn; threshold 1, weight decay 0.01; data: the authors' four examples")
+    stamp(
+        figure,
+        f"n = {n} seeds, every seed drawn; threshold 1, weight decay 0.01; data: the authors' four examples",
+    )
     return figure

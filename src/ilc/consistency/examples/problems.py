@@ -17,7 +17,6 @@ from ilc.data import make_spirals
 from ilc.models import MLP
 from ilc.seeding import generator_for, seed_for
 
-
 HIDDEN_UNITS = 12
 
 
@@ -103,7 +102,9 @@ def two_parameters(n_seeds: int) -> Problem:
 def authors_regression(n_seeds: int) -> Problem:
     """The authors' linear regression with their settings, without noise."""
     inputs = linear_regression.make_inputs()
-    start = torch.randn(n_seeds, inputs.shape[1], generator=generator_for(0, "regression"), dtype=inputs.dtype)
+    start = torch.randn(
+        n_seeds, inputs.shape[1], generator=generator_for(0, "regression"), dtype=inputs.dtype
+    )
     return Problem(
         name="linear regression",
         predict=lambda theta, x: x @ theta,
