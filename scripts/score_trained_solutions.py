@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -59,10 +61,7 @@ def small(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
         for method, threshold, aggregator in _methods(problem):
             part = parts / f"{make_problem.__name__}-{method}-{threshold}-{n_seeds}.csv"
             title = f"{problem.name}, {method} {threshold if threshold is not None else ''}"
-            yield _kept(
-                part,
-                lambda p=problem, m=method, t=threshold, a=aggregator, n=title: _score_small(p, m, t, a, n),
-            )
+            yield _kept(part, partial(_score_small, problem, method, threshold, aggregator, title))
 
 
 def _methods(problem: Problem) -> Iterator[tuple[str, float | None, Aggregator]]:
@@ -105,13 +104,13 @@ def paper_size(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
     for seed in range(n_seeds):
         for method, threshold in PAPER_AGGREGATORS:
             part = parts / f"paper-{method}-{threshold}-{seed}.csv"
-            yield _kept(part, lambda s=seed, m=method, t=threshold: _score_paper(s, m, t))
+            yield _kept(part, partial(_score_paper, seed, method, threshold))
 
 
 def _score_paper(seed: int, method: str, threshold: float | None) -> pd.DataFrame:
     solution = train_network(seed, method, threshold)
     expansions = solution.expansions()
-    known = {
+    known: dict[str, Any] = {
         "problem": f"spirals, {len(solution.theta)} parameters",
         "aggregator": method,
         "agreement_threshold": threshold,
@@ -139,7 +138,7 @@ def _risks(losses: list[Callable[[Tensor], Tensor]], theta: Tensor) -> dict[str,
     return {"train_risk": float(risks.mean()), "risk_spread": float(risks.max() - risks.min())}
 
 
-def _described(score: Consistency, epsilon: float, damping: float) -> dict[str, object]:
+def _described(score: Consistency, epsilon: float, damping: float) -> dict[str, Any]:
     n = len(score.gaps)
     between = score.gaps[~torch.eye(n, dtype=torch.bool)]
     return {

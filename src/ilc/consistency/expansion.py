@@ -59,4 +59,5 @@ def positive_part(hessian: Tensor) -> Tensor:
     eigenvalues, basis = torch.linalg.eigh(hessian)
     if bool(eigenvalues[0] >= 0):
         return hessian
-    return (basis * eigenvalues.clamp(min=0)) @ basis.mT
+    positive: Tensor = (basis * eigenvalues.clamp(min=0)) @ basis.mT
+    return positive

@@ -82,7 +82,7 @@ def ellipsoid_volume(hessian: Tensor) -> float:
     The paper's own level sets ``{s: s' H s <= 1}`` have the volume of ``ellipsoid_volume(H^-1)``.
     """
     n = len(hessian)
-    unit_ball = math.pi ** (n / 2) / math.gamma(n / 2 + 1)
+    unit_ball: float = math.pi ** (n / 2) / math.gamma(n / 2 + 1)
     return unit_ball * math.sqrt(float(torch.linalg.det(hessian.double())))
 
 
@@ -98,17 +98,20 @@ def _check_positive_definite(hessians: Tensor) -> None:
 
 def _power(matrix: Tensor, exponent: float) -> Tensor:
     eigenvalues, basis = torch.linalg.eigh(matrix)
-    return (basis * eigenvalues.pow(exponent).unsqueeze(-2)) @ basis.mT
+    result: Tensor = (basis * eigenvalues.pow(exponent).unsqueeze(-2)) @ basis.mT
+    return result
 
 
 def _log(matrices: Tensor) -> Tensor:
     eigenvalues, basis = torch.linalg.eigh(matrices)
-    return (basis * eigenvalues.log().unsqueeze(-2)) @ basis.mT
+    result: Tensor = (basis * eigenvalues.log().unsqueeze(-2)) @ basis.mT
+    return result
 
 
 def _exp(matrix: Tensor) -> Tensor:
     eigenvalues, basis = torch.linalg.eigh(matrix)
-    return (basis * eigenvalues.exp().unsqueeze(-2)) @ basis.mT
+    result: Tensor = (basis * eigenvalues.exp().unsqueeze(-2)) @ basis.mT
+    return result
 
 
 def _symmetric(matrix: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ def environment_losses(
 
     def loss_of(x: Tensor, y: Tensor) -> Loss:
         def loss(theta: Tensor) -> Tensor:
-            pieces = theta.split(sizes)
+            pieces = torch.split(theta, sizes)
             unflattened = {
                 name: piece.view(shape) for (name, shape), piece in zip(shapes.items(), pieces, strict=True)
             }

@@ -58,7 +58,7 @@ def expected_masked_square(d: int, t: int) -> float:
 
 
 def decay_base(share: float) -> float:
-    """C of Proposition 2: for ``t = share * d`` the masked square is O(n / c^d) with ``c = 2 / q``.
+    """The base c of Proposition 2: for ``t = share * d`` the masked square is O(n / c^d) with ``c = 2 / q``.
 
     q is the growth rate of binom(d, t). The appendix prints ``2 - q``, which is below 1 for every q > 1.
     """
@@ -69,7 +69,8 @@ def binomial_growth(share: float) -> float:
     """The q in ``binom(d, share * d) ~ q^d``, polynomial factors aside."""
     if share >= 1:
         return 1.0
-    return 1 / (share**share * (1 - share) ** (1 - share))
+    entropy = -share * math.log(share) - (1 - share) * math.log1p(-share)
+    return math.exp(entropy)
 
 
 def masked_square_bound(d: int, t: int) -> float:

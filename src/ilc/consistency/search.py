@@ -158,4 +158,5 @@ def _rays(losses: Sequence[Loss], theta_star: Tensor, starts: int, generator: to
 
 
 def _unit(vectors: Tensor) -> Tensor:
-    return vectors / vectors.norm(dim=1, keepdim=True).clamp(min=_TINY)
+    units: Tensor = vectors / vectors.norm(dim=1, keepdim=True).clamp(min=_TINY)
+    return units

@@ -71,6 +71,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"every seed drawn; ε = {EPSILON:g}, damping {DAMPING:g} of the largest curvature "
-        f"(limit about {1 / DAMPING:,.0f} ε without gradients); dotted: ε, the least possible; second-order scores; synthetic data",
+        f"(limit about {1 / DAMPING:,.0f} ε without gradients); dotted: ε, the least possible; "
+        "second-order scores; synthetic data",
     )
     return figure

@@ -17,7 +17,8 @@ def tabulate(results: Path) -> pd.DataFrame:
     strong = every[(every.damping == 0.1)].groupby(keys, dropna=False, sort=False)
     rows = []
     for key, group in reported(every).groupby(keys, dropna=False, sort=False):
-        problem, aggregator, threshold = key
+        problem, aggregator = key[0], str(key[1])
+        threshold = group.agreement_threshold.iloc[0]
         rows.append(
             {
                 "problem": problem,

@@ -52,4 +52,4 @@ def draw(results: Path) -> Figure:
 
 def _arrow(axes: Axes, vector: Tensor, color: str, width: float) -> None:
     style = {"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=vector.tolist(), xytext=(0, 0), arrowprops=style)
+    axes.annotate("", xy=(float(vector[0]), float(vector[1])), xytext=(0, 0), arrowprops=style)

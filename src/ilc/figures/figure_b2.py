@@ -55,7 +55,8 @@ def _surface(axes: Axes, hessian: Tensor) -> float:
     )
     gradient = hessian @ POINT
     style = {"arrowstyle": "-|>", "color": COLORS["mean"], "lw": 2, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=(POINT - 0.6 * gradient).tolist(), xytext=POINT.tolist(), arrowprops=style)
+    start, end = ((float(p[0]), float(p[1])) for p in (POINT, POINT - 0.6 * gradient))
+    axes.annotate("", xy=end, xytext=start, arrowprops=style)
     axes.set_aspect("equal")
     axes.grid(False)
     return float(gradient.norm())

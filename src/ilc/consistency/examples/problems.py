@@ -62,7 +62,8 @@ class Problem:
             outputs = self.predict(theta, x)
             slope = grad(lambda scale: self.loss(scale * outputs, y))(torch.ones((), dtype=outputs.dtype))
             # Divided by the weight, as the IRM authors do, so that the learning rate fits any weight.
-            return (self.loss(outputs, y) + weight * slope.square()) / max(1.0, weight)
+            total: Tensor = self.loss(outputs, y) + weight * slope.square()
+            return total / max(1.0, weight)
 
         return objective
 
@@ -150,8 +151,10 @@ def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
     sizes = [shape.numel() for shape in shapes.values()]
 
     def predict(theta: Tensor, x: Tensor) -> Tensor:
-        pieces = zip(shapes.items(), theta.split(sizes), strict=True)
-        return functional_call(model, {name: piece.view(shape) for (name, shape), piece in pieces}, (x,))
+        pieces = zip(shapes.items(), torch.split(theta, sizes), strict=True)
+        parameters = {name: piece.view(shape) for (name, shape), piece in pieces}
+        outputs: Tensor = functional_call(model, parameters, (x,))
+        return outputs
 
     def accuracy(seed: int, theta: Tensor) -> float:
         test = data[seed].evaluation["test"]
