@@ -1,12 +1,15 @@
 """Redraw every figure and table from ``results/``: offline, within seconds, without training.
 
-python scripts/make_figures.py            all of them
-python scripts/make_figures.py demo       only those named
+    python scripts/make_figures.py            all of them
+    python scripts/make_figures.py demo       only those named
+
+Tables that the README shows are put in there too, between its ``<!-- table:NAME -->`` marks.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -37,6 +40,8 @@ def main() -> None:
             save_figure(name, arguments.results)
         else:
             save_table(name, arguments.results)
+    if arguments.results.resolve() == RESULTS.resolve():
+        update_readme(names)
     print(f"{len(names)} figures and tables under {arguments.results}")
 
 
@@ -55,6 +60,18 @@ def save_table(name: str, results: Path) -> None:
     path = results / "tables" / f"{name}.md"
     path.parent.mkdir(exist_ok=True)
     write_text(path, table.to_markdown(index=False) + "\n")
+
+
+def update_readme(names: list[str]) -> None:
+    """Replace the tables that the README shows."""
+    readme = RESULTS.parent / "README.md"
+    text = readme.read_text()
+    for name in set(names) & TABLES.keys():
+        table = (RESULTS / "tables" / f"{name}.md").read_text()
+        marks = re.compile(f"(<!-- table:{name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        text = marks.sub(lambda match, table=table: match[1] + table + match[2], text)  # type: ignore[misc]
+    if text != readme.read_text():
+        write_text(readme, text)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def check_threshold(agreement_threshold: float) -> float:
 def agreement(statistics: GradientStatistics, agreement_threshold: float) -> Tensor:
     """Boolean mask of the components with |sum of signs| >= threshold * E (paper, section 2.3).
 
-    Integers are compared, so a tie at the threshold is always kept: 1e-9 absorbs the rounding of
+    Whole numbers are compared, so a tie at the threshold is always kept: 1e-9 absorbs the rounding of
     products such as 0.55 * 20, which is a little more than 11 in floating point.
     """
     n = statistics.n_environments

@@ -21,7 +21,8 @@ class GradientStatistics:
     Attributes:
         n_environments: how many environments have been added.
         total: sum of the gradients, shape of the parameter.
-        sign_sum: sum of the gradients' signs, int32. A component that is exactly 0 casts no vote.
+        sign_sum: sum of the gradients' signs: whole numbers, held exactly in float32 or wider. A
+            component that is exactly 0 casts no vote.
         log_sum: sum of log |gradient|, or None when the aggregator does not ask for it. One exact
             zero makes it minus infinity, hence the geometric mean zero.
     """
@@ -35,20 +36,22 @@ class GradientStatistics:
     def zeros(cls, like: Tensor, with_logs: bool = False) -> GradientStatistics:
         """Statistics of no environments yet, for a parameter shaped like ``like``."""
         total = torch.zeros_like(like, requires_grad=False)
-        sign_sum = torch.zeros_like(total, dtype=torch.int32)
+        # Floating point, because converting every gradient's signs would cost as much as adding them.
+        sign_sum = torch.zeros_like(total, dtype=torch.promote_types(total.dtype, torch.float32))
         return cls(0, total, sign_sum, torch.zeros_like(total) if with_logs else None)
 
     def add_(self, gradients: Tensor) -> GradientStatistics:
         """Add the gradients ``[E, *shape]`` of E more environments, in place."""
         self.n_environments += gradients.shape[0]
-        self.total += gradients.sum(0)
-        # A sum of signs is a small integer, exact in float32. NaN has no sign, hence no vote.
-        signs = gradients.sign().sum(0, dtype=self._exact)
-        self.sign_sum += signs.nan_to_num_(0.0).to(torch.int32)
-        if self.log_sum is not None:
-            self.log_sum += gradients.abs().log_().sum(0)
+        self.total += _sum(gradients, self.total.dtype)
+        # A few environments at a time, so that the temporaries stay small and in the cache.
+        for few in torch.split(gradients, 8):
+            self.sign_sum += _sum(few.sign(), self.sign_sum.dtype)
+            if self.log_sum is not None:
+                self.log_sum += _sum(few.abs().log_(), self.log_sum.dtype)
         return self
 
-    @property
-    def _exact(self) -> torch.dtype:
-        return torch.promote_types(self.total.dtype, torch.float32)
+
+def _sum(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Sum over the first axis, without a copy where there is but one environment."""
+    return values[0] if len(values) == 1 else values.sum(0, dtype=dtype)

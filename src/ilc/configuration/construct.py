@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import pkgutil
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from ilc.errors import UserError
@@ -51,7 +51,7 @@ def target_of(node: DictConfig) -> Callable[..., Any]:
         UserError: there is no such thing.
     """
     try:
-        target: Callable[..., Any] = get_object(node._target_)
+        target: Callable[..., Any] = pkgutil.resolve_name(str(node._target_))
     except Exception as error:
         raise UserError(f"_target_={node.get('_target_')!r} cannot be imported: {error}") from error
     return target

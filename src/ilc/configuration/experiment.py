@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ilc.configuration.construct import DESCRIPTIVE, check_keys, option_types, target_of
-from ilc.configuration.resolvers import check_scale
+from ilc.configuration.scale import check_scale
 from ilc.errors import UserError
 
 KEYS = (

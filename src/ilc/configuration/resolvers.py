@@ -6,9 +6,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ilc.configuration.scale import check_scale
 from ilc.errors import UserError
-
-SCALES = ("small", "paper")
 
 
 def register_resolvers() -> None:
@@ -26,13 +25,6 @@ def _floor_divide(a: int, b: int) -> int:
     if not isinstance(b, int) or b < 1:
         raise UserError(f"the config divides {a} by {b!r}: that must be a whole number of at least 1")
     return a // b
-
-
-def check_scale(scale: str) -> str:
-    """The scale, if there is such a one; else raise UserError."""
-    if scale not in SCALES:
-        raise UserError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    return scale
 
 
 def _at_scale(small: Any, paper: Any, *, _root_: DictConfig) -> Any:

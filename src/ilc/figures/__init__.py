@@ -18,7 +18,9 @@ FIGURES = {
 }
 """Figure files under ``results/figures/`` and the modules that draw them."""
 
-TABLES: dict[str, str] = {
+TABLES = {
+    "claims": "ilc.figures.claims",
+    "cost": "ilc.figures.cost",
     "consistency_scores": "ilc.figures.consistency_table",
 }
 """Table files under ``results/tables/`` and the modules that tabulate them."""

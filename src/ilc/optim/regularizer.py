@@ -46,6 +46,8 @@ class Regularizer:
         """Add the coupled gradients; call between ``backward`` and ``optimizer.step``."""
         gradients = [p.grad for p in self._parameters if p.grad is not None]
         parameters = [p.data for p in self._parameters if p.grad is not None]
+        if not parameters:
+            return
         if self._weight_decay and not self._decoupled:
             torch._foreach_add_(gradients, parameters, alpha=self._weight_decay)
         if self._l1:
@@ -54,5 +56,5 @@ class Regularizer:
     @torch.no_grad()
     def after_step(self, lr: float) -> None:
         """Apply the decoupled decay with the current learning rate; call after ``optimizer.step``."""
-        if self._weight_decay and self._decoupled:
+        if self._weight_decay and self._decoupled and self._parameters:
             torch._foreach_mul_([p.data for p in self._parameters], 1 - lr * self._weight_decay)

@@ -71,7 +71,8 @@ def make_logger(path: Path, experiment: dict[str, Any]) -> AbstractContextManage
         UserError: an unknown option or mode.
     """
     options = dict(experiment["logger"])
-    check_keys("logger", options, ("name", "project", "mode"))
-    if options["name"] == "none":
+    is_none = options["name"] == "none"
+    check_keys("logger", options, ("name",) if is_none else ("name", "project", "mode"))
+    if is_none:
         return nullcontext(NoLogger())
     return WandbLogger(options, path, experiment)

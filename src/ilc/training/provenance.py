@@ -12,7 +12,7 @@ import torch
 
 from ilc.data import Environments
 
-PACKAGES = ("torch", "torchvision", "numpy", "hydra-core", "wandb")
+PACKAGES = ("torchvision", "numpy", "hydra-core", "wandb")
 
 
 def provenance(
@@ -24,7 +24,10 @@ def provenance(
         "git_commit": _git("rev-parse", "HEAD"),
         "git_dirty": bool(_git("status", "--porcelain")),
         "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "versions": {
+            "torch": torch.__version__,  # Names the build too, as in 2.13.0+cpu.
+            **{name: importlib.metadata.version(name) for name in PACKAGES},
+        },
         "device": str(device),
         "device_name": _device_name(device),
         "threads": torch.get_num_threads(),

@@ -1,0 +1,180 @@
+"""Time and memory of every way to obtain environment gradients, side by side in one run.
+
+    python scripts/benchmark_gradients.py             prints two tables
+    python scripts/benchmark_gradients.py --to DIR    also writes them as CSV
+
+Time: one AND-mask step of the paper's 3 x 256 perceptron with E = 32 environments, median of many
+steps taken in turn, so that a drifting machine drifts for all. Memory: peak of a fresh process per
+row beyond what it holds before its first step (Linux), with N = 64 examples per environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import torch
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc.aggregators import AndMask
+from ilc.configuration.command_line import run_command
+from ilc.gradients import backward
+from ilc.models import MLP
+from ilc.training.atomic import write_text
+
+AGGREGATOR = AndMask(0.9)
+ENVIRONMENTS = 32
+BATCH_SIZES = (4, 16, 64, 128, 256)
+MEMORY_ENVIRONMENTS = (8, 512)
+MEMORY_EXAMPLES = 64
+
+
+def plain(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
+    """One ordinary backward pass over all environments pooled."""
+    model.zero_grad()
+    F.cross_entropy(model(inputs.flatten(0, 1)), targets.flatten()).backward()  # type: ignore[no-untyped-call]
+
+
+def vectorized(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
+    """Ours, all environments at once."""
+    backward(model, F.cross_entropy, inputs, targets, AGGREGATOR, "vectorized")
+
+
+def sequential(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
+    """Ours, one environment at a time."""
+    backward(model, F.cross_entropy, inputs, targets, AGGREGATOR, "sequential")
+
+
+def plain_loop(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
+    """What one writes first: ``autograd.grad`` per environment, stack, mask."""
+    parameters = list(model.parameters())
+    rows = [
+        torch.autograd.grad(F.cross_entropy(model(x), y), parameters)
+        for x, y in zip(inputs, targets, strict=True)
+    ]
+    for p, gradients in zip(parameters, zip(*rows, strict=True), strict=True):
+        stacked = torch.stack(gradients)
+        keep = stacked.sign().sum(0).abs() >= 0.9 * len(inputs)
+        p.grad = stacked.mean(0) * keep
+
+
+WAYS: dict[str, Callable[[nn.Module, Tensor, Tensor], None]] = {
+    "plain training": plain,
+    "vectorized": vectorized,
+    "sequential": sequential,
+    "plain loop": plain_loop,
+}
+
+
+def batch(n_environments: int, n_examples: int) -> tuple[Tensor, Tensor]:
+    """Random inputs and labels of the spirals' shape."""
+    return torch.randn(n_environments, n_examples, 34), torch.randint(0, 2, (n_environments, n_examples))
+
+
+def time_table(steps: int) -> pd.DataFrame:
+    """Median milliseconds per step, and the ratios to plain training and to the plain loop."""
+    rows = []
+    for n_examples in track(BATCH_SIZES, description="time"):
+        model, data = MLP(34, 2), batch(ENVIRONMENTS, n_examples)
+        seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+        for step in range(steps + 3):
+            for name, way in WAYS.items():
+                began = time.perf_counter()
+                way(model, *data)
+                if step >= 3:  # The first steps warm the allocator up.
+                    seconds[name].append(time.perf_counter() - began)
+        median = {name: 1e3 * statistics.median(values) for name, values in seconds.items()}
+        rows += [
+            {
+                "batch_size": n_examples,
+                "way": name,
+                "milliseconds": round(median[name], 2),
+                "times_plain": round(median[name] / median["plain training"], 2),
+                "speedup_over_loop": round(median["plain loop"] / median[name], 2),
+            }
+            for name in WAYS
+        ]
+    return pd.DataFrame(rows)
+
+
+def memory_table() -> pd.DataFrame:
+    """Peak megabytes beyond model and batch, each measured in a process of its own."""
+    rows = []
+    jobs = [(name, e) for name in ("sequential", "vectorized", "plain loop") for e in MEMORY_ENVIRONMENTS]
+    for name, n_environments in track(jobs, description="memory"):
+        command = [sys.executable, __file__, "--measure", name, str(n_environments)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        process, beyond = (float(value) for value in answer.stdout.split())
+        rows.append(
+            {
+                "way": name,
+                "environments": n_environments,
+                "batch_size": MEMORY_EXAMPLES,
+                "batch_mb": round(n_environments * MEMORY_EXAMPLES * 34 * 4 / 2**20, 1),
+                "process_peak_mb": round(process, 1),
+                "step_peak_mb": round(beyond, 1),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def measure(name: str, n_environments: int) -> None:
+    """Print the peak of this process, and the peak beyond what it held with model and batch in place."""
+    torch.set_num_threads(1)
+    model = MLP(34, 2)
+    WAYS[name](model, *batch(2, MEMORY_EXAMPLES))  # Loads what is loaded lazily.
+    data = batch(n_environments, MEMORY_EXAMPLES)
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak of importing torch.
+    before = resident_peak_mb()
+    for _ in range(3):
+        WAYS[name](model, *data)
+    print(resident_peak_mb(), resident_peak_mb() - before)
+
+
+def resident_peak_mb() -> float:
+    """Peak resident memory of this process, as Linux tells it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**10
+
+
+def show(title: str, table: pd.DataFrame) -> None:
+    """Print one table."""
+    drawn = Table(title=title)
+    for column in table.columns:
+        drawn.add_column(column.replace("_", " "), justify="left" if column == "way" else "right")
+    for row in table.itertuples(index=False):
+        drawn.add_row(*(str(value) for value in row))
+    Console().print(drawn)
+
+
+def main() -> None:
+    """Measure, print, and write where asked to."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--steps", type=int, default=30, help="timed steps per way")
+    parser.add_argument("--to", type=Path, help="folder for the CSV files")
+    parser.add_argument("--measure", nargs=2, metavar=("WAY", "E"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        measure(arguments.measure[0], int(arguments.measure[1]))
+        return
+    tables = {"time": time_table(arguments.steps), "memory": memory_table()}
+    threads = torch.get_num_threads()
+    for name, table in tables.items():
+        show(f"{name}: one AND-mask step, 3 x 256 perceptron, {threads} CPU threads", table)
+        if arguments.to:
+            arguments.to.mkdir(parents=True, exist_ok=True)
+            write_text(arguments.to / f"gradients_{name}.csv", table.to_csv(index=False))
+
+
+if __name__ == "__main__":
+    run_command(main)

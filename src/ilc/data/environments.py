@@ -1,0 +1,96 @@
+"""What every dataset hands over: training environments and named evaluation splits."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from ilc.errors import UserError
+
+
+@dataclass(frozen=True)
+class Split:
+    """Examples for evaluation: inputs ``[M, ...]``, targets ``[M, ...]``."""
+
+    inputs: Tensor
+    targets: Tensor
+
+    def to(self, device: torch.device) -> Split:
+        """The same examples on another device."""
+        return Split(self.inputs.to(device), self.targets.to(device))
+
+
+@dataclass(frozen=True)
+class Environments:
+    """A dataset divided into E training environments of N examples each.
+
+    Attributes:
+        inputs: ``[E, N, ...]``.
+        targets: ``[E, N, ...]``, class indices (int64) for classification.
+        evaluation: held-out splits by name; ``test`` is always there.
+        source: where the data comes from, in words; written into every run, table and figure.
+
+    Raises:
+        UserError: shapes do not match, an empty environment, or values that are not finite.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    evaluation: dict[str, Split] = field(default_factory=dict)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        shapes = f"inputs {tuple(self.inputs.shape)}, targets {tuple(self.targets.shape)}"
+        if self.inputs.ndim < 2 or self.inputs.shape[:2] != self.targets.shape[:2]:
+            raise UserError(f"a dataset needs inputs and targets [E, N, ...] of equal E and N, got {shapes}")
+        if 0 in self.inputs.shape[:2]:
+            raise UserError(f"every dataset needs at least one environment and one example, got {shapes}")
+        if "test" not in self.evaluation:
+            raise UserError("a dataset needs an evaluation split named 'test'")
+        splits = {"train": self.pooled(), **self.evaluation}
+        for name, split in splits.items():
+            for kind, values in (("inputs", split.inputs), ("targets", split.targets)):
+                if values.is_floating_point() and not bool(torch.isfinite(values).all()):
+                    raise UserError(
+                        f"the {name} {kind} contain NaN or infinity: repair or drop those examples first"
+                    )
+
+    @property
+    def n_environments(self) -> int:
+        """E."""
+        return self.inputs.shape[0]
+
+    @property
+    def examples_per_environment(self) -> int:
+        """N."""
+        return self.inputs.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs a model needs: classes for integer targets, the last axis for real ones."""
+        if self.targets.is_floating_point():
+            return self.targets.shape[-1]
+        return int(self.targets.max()) + 1
+
+    def pooled(self) -> Split:
+        """All training examples ``[E * N, ...]``, without the division into environments."""
+        return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1))
+
+    def to(self, device: torch.device) -> Environments:
+        """The same data on another device."""
+        evaluation = {name: split.to(device) for name, split in self.evaluation.items()}
+        return replace(
+            self, inputs=self.inputs.to(device), targets=self.targets.to(device), evaluation=evaluation
+        )
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all values, the data's identity in ``provenance.json``."""
+        digest = hashlib.sha256()
+        for name, split in {"train": self.pooled(), **self.evaluation}.items():
+            digest.update(name.encode())
+            for values in (split.inputs, split.targets):
+                digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import settings
+
+ROOT = Path(__file__).parents[1]
+TRAIN = str(ROOT / "src" / "train.py")
+
+# Tests run side by side: one thread each is fastest, and repeatable.
+os.environ["OMP_NUM_THREADS"] = "1"
+torch.set_num_threads(1)
+
+# A first call may load much; how long it takes says nothing about the code.
+settings.register_profile("ilc", deadline=None)
+settings.load_profile("ilc")
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# Spirals small enough for a test: two seconds, most of them for importing torch.
+TINY = (
+    "dataset.n_environments=4",
+    "dataset.examples_per_environment=32",
+    "dataset.batch_size=16",
+    "dataset.n_test=50",
+    "model.hidden_units=16",
+    "trainer.max_epochs=3",
+    "logger=none",
+    "device=cpu",
+)
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tiny() -> tuple[str, ...]:
+    return TINY
+
+
+@pytest.fixture
+def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> TrainCommand:
+    """Runs ``src/train.py`` as a program in this process, which has torch loaded; in an empty folder."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+        monkeypatch.setattr(sys, "argv", [TRAIN, *arguments])
+        capfd.readouterr()
+        status = 0
+        try:
+            runpy.run_path(TRAIN, run_name="__main__")
+        except SystemExit as end:
+            status = int(end.code or 0)
+        finally:
+            torch.use_deterministic_algorithms(False)
+        output, errors = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, status, output, errors)
+
+    return command
+
+
+@pytest.fixture
+def train_apart(tmp_path: Path) -> TrainCommand:
+    """Runs ``python src/train.py`` in a process of its own, in an empty folder."""
+
+    def command(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, TRAIN, *arguments],
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            **options,  # type: ignore[call-overload]
+        )
+
+    return command
