@@ -72,6 +72,13 @@ def test_the_landscape_has_its_two_minima_and_only_one_is_isolated_in_a_single_e
     assert lowest[landscape.PATCHWORK] == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["A", "B", "held out"])
+def test_the_landscapes_closed_form_gradient_is_its_gradient(name):
+    theta = landscape.starts(20, torch.Generator().manual_seed(0)).requires_grad_()
+    (expected,) = torch.autograd.grad(landscape.environment_risk(name)(theta).sum(), theta)
+    assert torch.allclose(landscape.environment_gradient(name, theta.detach()), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("make_problem", SMALL_PROBLEMS)
 def test_every_problem_has_matching_shapes_and_a_finite_test(make_problem):
     problem = make_problem(2)

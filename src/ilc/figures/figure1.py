@@ -10,13 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ilc.aggregators import Mean
-from ilc.consistency.examples.landscape import CONSISTENT, PATCHWORK, TRAINING
-from ilc.consistency.examples.many_seeds import Schedule, train_seeds
+from ilc.consistency.examples.landscape import CONSISTENT, PATCHWORK, TRAINING, environment_gradient
 from ilc.figures.style import COLORS, new_figure, stamp
 
 STARTS = ((-1.0, 0.3), (0.1, -1.0), (-0.9, -1.1), (1.1, 0.2), (0.3, 1.1), (0.5, 0.5))
-_SCHEDULE = Schedule(lr=0.1, steps=600)
+LEARNING_RATE, STEPS = 0.1, 600
 
 
 def draw(results: Path) -> Figure:
@@ -56,16 +54,9 @@ def _landscape(axes: Axes, environments: list[int]) -> None:
 
 
 def _paths(environments: list[int]) -> Tensor:
-    """Trajectories ``[steps, starts, 2]``."""
-    start = torch.tensor(STARTS, dtype=torch.float64)
-    which = torch.tensor(environments).expand(len(start), -1)
-    path: list[Tensor] = []
-
-    def risk(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        del y
-        return torch.where(x == 0, TRAINING[0](theta), TRAINING[1](theta))
-
-    train_seeds(
-        risk, risk, which, which, start, Mean(), _SCHEDULE, lambda _, theta: path.append(theta.clone())
-    )
+    """Trajectories ``[steps + 1, starts, 2]`` of gradient descent."""
+    path = [torch.tensor(STARTS, dtype=torch.float64)]
+    for _ in range(STEPS):
+        slopes = [environment_gradient("AB"[e], path[-1]) for e in environments]
+        path.append(path[-1] - LEARNING_RATE * torch.stack(slopes).mean(0))
     return torch.stack(path)

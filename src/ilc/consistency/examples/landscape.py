@@ -17,21 +17,34 @@ from torch import Tensor
 CONSISTENT = (-0.5, -0.5)
 PATCHWORK = (0.8, 0.8)
 
+_TINY = 1e-100  # only keeps 0 / 0 away: bowl and valley never vanish together
 _VALLEYS = {"A": ((0.0, 1.0), 0.8), "B": ((1.0, 0.0), 0.8), "held out": ((0.6, -0.8), 0.5)}
 
 
 def environment_risk(name: str) -> Callable[[Tensor], Tensor]:
     """Risk of environment ``A``, ``B`` or ``held out`` at ``theta`` ``[..., 2]``."""
-    normal, offset = _VALLEYS[name]
 
     def risk(theta: Tensor) -> Tensor:
-        centre = torch.tensor(CONSISTENT, dtype=theta.dtype)
-        bowl = 0.5 * (theta - centre).square().sum(-1)
-        valley = 0.5 * (theta @ torch.tensor(normal, dtype=theta.dtype) - offset).square()
-        # The tiny term only keeps 0 / 0 away; bowl and valley never vanish together.
-        return bowl * valley / (bowl + valley + 1e-300)
+        bowl, valley = (part for part, _ in _parts(name, theta))
+        return bowl * valley / (bowl + valley + _TINY)
 
     return risk
+
+
+def environment_gradient(name: str, theta: Tensor) -> Tensor:
+    """Gradient ``[..., 2]`` of that risk in closed form, for drawing without differentiation."""
+    (bowl, bowl_slope), (valley, valley_slope) = _parts(name, theta)
+    weighted = valley.square()[..., None] * bowl_slope + bowl.square()[..., None] * valley_slope
+    return weighted / (bowl + valley + _TINY).square()[..., None]
+
+
+def _parts(name: str, theta: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """Bowl and valley, each with its gradient."""
+    normal = torch.tensor(_VALLEYS[name][0], dtype=theta.dtype)
+    from_centre = theta - torch.tensor(CONSISTENT, dtype=theta.dtype)
+    from_valley = theta @ normal - _VALLEYS[name][1]
+    bowl = (0.5 * from_centre.square().sum(-1), from_centre)
+    return bowl, (0.5 * from_valley.square(), from_valley[..., None] * normal)
 
 
 TRAINING = [environment_risk("A"), environment_risk("B")]
