@@ -22,5 +22,6 @@ TABLES = {
     "claims": "ilc.figures.claims",
     "cost": "ilc.figures.cost",
     "consistency_scores": "ilc.figures.consistency_table",
+    "consistency_ranks": "ilc.figures.consistency_ranks",
 }
 """Table files under ``results/tables/`` and the modules that tabulate them."""
