@@ -10,7 +10,7 @@ THETA = torch.tensor(patchwork.CENTRED, dtype=torch.float64)
 
 @pytest.mark.parametrize("method", ["quadratic", "search"])
 def test_the_patchwork_scores_far_worse_than_the_same_network_seen_whole_by_both_environments(method):
-    options = {"starts": 12, "iterations": 60} if method == "search" else {}
+    options = {"starts": 8, "iterations": 40} if method == "search" else {}
     scores = {
         split: consistency_score(patchwork.environment_risks(split), THETA, 0.01, method, **options)
         for split in ("interval", "interleaved")
@@ -59,3 +59,11 @@ def test_the_found_point_is_inside_and_attains_the_gap():
 def test_a_nonsensical_search_is_refused():
     with pytest.raises(UserError, match="starts >= 1"):
         search([double_well, double_well], torch.zeros(1), 0.1, starts=0)
+
+
+def test_a_loss_that_cannot_be_vectorized_is_named():
+    def branching(s):
+        return s.square().sum() if s.sum().item() > 0 else 2 * s.square().sum()
+
+    with pytest.raises(UserError, match="vectorized"):
+        search([branching, double_well], torch.zeros(1), 0.1)

@@ -46,7 +46,7 @@ def search(
         seed: of the random rays.
 
     Raises:
-        UserError: see ``consistency_score``.
+        UserError: see ``consistency_score``; also a loss that cannot be vectorized.
     """
     check_arguments(losses, theta_star, epsilon)
     if starts < 1 or iterations < 0 or not radius > 0:
@@ -54,6 +54,7 @@ def search(
             f"search needs starts >= 1, iterations >= 0 and radius > 0, got {starts}, {iterations}, {radius}"
         )
     theta_star = theta_star.detach()
+    _check_vectorizable(losses, theta_star)
     rays = _rays(losses, theta_star, starts, generator_for(seed, "search"))
     n = len(losses)
     values = torch.zeros(n, n, dtype=torch.float64)
@@ -71,6 +72,20 @@ def search(
     return Consistency(
         float(values.max()), worst_pair(values), step, values, "lower bound on the inconsistency"
     )
+
+
+def _check_vectorizable(losses: Sequence[Loss], theta_star: Tensor) -> None:
+    try:
+        for loss in losses:
+            vmap(grad_and_value(loss))(theta_star.unsqueeze(0))
+    except RuntimeError as error:
+        if "vmap" not in str(error) and "functorch" not in str(error):
+            raise
+        raise UserError(
+            "a loss does something that cannot be vectorized over starts "
+            f"({str(error).splitlines()[0][:160]}): write it with tensor operations "
+            "only, or use method='quadratic'"
+        ) from error
 
 
 class _Region:
