@@ -21,7 +21,7 @@ FIGURES = {
 TABLES = {
     "claims": "ilc.figures.claims",
     "cost": "ilc.figures.cost",
-    "consistency_scores": "ilc.figures.consistency_table",
+    "solution_scores": "ilc.figures.consistency_table",
     "consistency_ranks": "ilc.figures.consistency_ranks",
 }
 """Table files under ``results/tables/`` and the modules that tabulate them."""
