@@ -30,7 +30,7 @@ from ilc.training.atomic import write_text
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ((0.01, 1e-3), (0.01, 1e-1), (0.1, 1e-3))
-"""Epsilon and damping of every score; the first pair is the one reported, the others show what they do."""
+"""Epsilon and damping of every score; reported at damping 0.1, which 20 products per environment resolve."""
 
 
 def main() -> None:

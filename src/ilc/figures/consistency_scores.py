@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ilc.figures.style import COLORS, GREY, LABELS, new_figure, stamp
 
 FILES = (Path("consistency/solutions_small.csv"), Path("consistency/solutions_paper.csv"))
-EPSILON, DAMPING = 0.01, 1e-3
+EPSILON, DAMPING = 0.01, 0.1
 _MARKERS = {"mean": "o", "and_mask": "s", "geometric_mean": "D", "irm_penalty": "^"}
 
 
@@ -71,7 +71,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"every seed drawn; ε = {EPSILON:g}, damping {DAMPING:g} of the largest curvature "
-        f"(limit about {1 / DAMPING:,.0f} ε without gradients); dotted: ε, the least possible; "
+        f"(limit {1 + 1 / DAMPING:,.0f} ε without gradients); dotted: ε, the least possible; "
         "second-order scores; synthetic data",
     )
     return figure
