@@ -9,6 +9,15 @@ FIGURES = {
     "irm_colored": "ilc.figures.irm_colored",
     "irm_linear": "ilc.figures.irm_linear",
     "irm_stability": "ilc.figures.irm_stability",
+    "figure1": "ilc.figures.figure1",
+    "figure2": "ilc.figures.figure2",
+    "figure3": "ilc.figures.figure3",
+    "figure4": "ilc.figures.figure4",
+    "figure11": "ilc.figures.figure11",
+    "figure12": "ilc.figures.figure12",
+    "figure_b2": "ilc.figures.figure_b2",
+    "linear_regression": "ilc.figures.linear_regression",
+    "consistency_scores": "ilc.figures.consistency_scores",
 }
 """Figure files under ``results/figures/`` and the modules that draw them."""
 
@@ -19,5 +28,7 @@ TABLES = {
     "irm_colored": "ilc.figures.irm_colored",
     "irm_linear": "ilc.figures.irm_linear",
     "irm_stability": "ilc.figures.irm_stability",
+    "solution_scores": "ilc.figures.consistency_table",
+    "consistency_ranks": "ilc.figures.consistency_ranks",
 }
 """Table files under ``results/tables/`` and the modules that tabulate them."""

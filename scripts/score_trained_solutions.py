@@ -1,0 +1,161 @@
+"""Train and score solutions: whether the AND-mask's are more consistent than averaged ones.
+
+    python scripts/score_trained_solutions.py            the small problems, about ten minutes
+    python scripts/score_trained_solutions.py --paper    spirals at the paper's size, about half an hour
+
+writes ``results/consistency/solutions_small.csv`` or ``solutions_paper.csv``, a row per solution, way
+of scoring and epsilon. Finished parts are kept under ``outputs/consistency`` and not repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from rich.progress import track
+from torch import Tensor
+
+from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
+from ilc.configuration.command_line import run_command
+from ilc.consistency.examples.many_seeds import train_seeds
+from ilc.consistency.examples.problems import SMALL_PROBLEMS, Problem
+from ilc.consistency.examples.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
+from ilc.consistency.score import Consistency, quadratic, score_expansions
+from ilc.training.atomic import write_text
+
+ROOT = Path(__file__).parents[1]
+SETTINGS = ((0.01, 1e-3), (0.01, 1e-1), (0.1, 1e-3))
+"""Epsilon and damping of every score; reported at damping 0.1, which 20 products per environment resolve."""
+
+
+def main() -> None:
+    """Do what the command line asks for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--paper", action="store_true", help="spirals at the paper's size instead")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--results", type=Path, default=ROOT / "results" / "consistency")
+    parser.add_argument("--parts", type=Path, default=ROOT / "outputs" / "consistency" / "parts")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    arguments.parts.mkdir(parents=True, exist_ok=True)
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    if arguments.paper:
+        tables, name = paper_size(arguments.seeds, arguments.parts), "solutions_paper.csv"
+    else:
+        tables, name = small(arguments.seeds, arguments.parts), "solutions_small.csv"
+    table = pd.concat(tables, ignore_index=True)
+    path = arguments.results / name
+    write_text(path, table.to_csv(index=False, float_format="%.8g"))
+    print(f"{path}: {len(table)} rows")
+
+
+def small(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
+    """One table per small problem and method."""
+    for make_problem in SMALL_PROBLEMS:
+        problem = make_problem(n_seeds)
+        for method, threshold, aggregator in _methods(problem):
+            part = parts / f"{make_problem.__name__}-{method}-{threshold}-{n_seeds}.csv"
+            title = f"{problem.name}, {method} {threshold if threshold is not None else ''}"
+            yield _kept(part, partial(_score_small, problem, method, threshold, aggregator, title))
+
+
+def _methods(problem: Problem) -> Iterator[tuple[str, float | None, Aggregator]]:
+    yield "mean", None, Mean()
+    for threshold in problem.thresholds:
+        yield "and_mask", threshold, AndMask(threshold)
+    yield "geometric_mean", 1.0, GeometricMean(1.0)
+    if problem.irm_weight is not None:
+        yield "irm_penalty", None, Mean()
+
+
+def _score_small(
+    problem: Problem, method: str, threshold: float | None, aggregator: Aggregator, title: str
+) -> pd.DataFrame:
+    is_irm = method == "irm_penalty" and problem.irm_weight is not None
+    objective = problem.irm_objective(problem.irm_weight or 0.0) if is_irm else problem.risk
+    trained = train_seeds(
+        objective, problem.risk, problem.inputs, problem.targets, problem.start, aggregator, problem.schedule
+    )
+    rows = []
+    for seed in track(range(len(problem.start)), description=title):
+        theta, losses = trained.parameters[seed], problem.losses(seed)
+        known = {
+            "problem": problem.name,
+            "aggregator": method,
+            "agreement_threshold": threshold,
+            "seed": seed,
+            "steps": int(trained.steps[seed]),
+            "test_name": problem.test_name,
+            "test": problem.test(seed, theta),
+        }
+        for epsilon, damping in SETTINGS:
+            score = quadratic(losses, theta, epsilon, damping)
+            rows.append(known | _risks(losses, theta) | _described(score, epsilon, damping))
+    return pd.DataFrame(rows)
+
+
+def paper_size(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
+    """One table per seed and aggregator."""
+    for seed in range(n_seeds):
+        for method, threshold in PAPER_AGGREGATORS:
+            part = parts / f"paper-{method}-{threshold}-{seed}.csv"
+            yield _kept(part, partial(_score_paper, seed, method, threshold))
+
+
+def _score_paper(seed: int, method: str, threshold: float | None) -> pd.DataFrame:
+    solution = train_network(seed, method, threshold)
+    expansions = solution.expansions()
+    known: dict[str, Any] = {
+        "problem": f"spirals, {len(solution.theta)} parameters",
+        "aggregator": method,
+        "agreement_threshold": threshold,
+        "seed": seed,
+        "steps": solution.steps,
+        "test_name": "test accuracy",
+        "test": solution.test_accuracy,
+    }
+    rows = []
+    for epsilon, damping in SETTINGS:
+        score = score_expansions(expansions, epsilon, damping)
+        rows.append(known | _risks(solution.losses, solution.theta) | _described(score, epsilon, damping))
+    row = rows[0]
+    print(
+        f"{method} {threshold} seed {seed}: test {row['test']:.3f}, risk {row['train_risk']:.4f}, "
+        f"inconsistency {row['inconsistency'] / row['epsilon']:.1f} epsilon",
+        flush=True,
+    )
+    return pd.DataFrame(rows)
+
+
+def _risks(losses: list[Callable[[Tensor], Tensor]], theta: Tensor) -> dict[str, float]:
+    with torch.no_grad():
+        risks = torch.stack([loss(theta).double() for loss in losses])
+    return {"train_risk": float(risks.mean()), "risk_spread": float(risks.max() - risks.min())}
+
+
+def _described(score: Consistency, epsilon: float, damping: float) -> dict[str, Any]:
+    n = len(score.gaps)
+    between = score.gaps[~torch.eye(n, dtype=torch.bool)]
+    return {
+        "epsilon": epsilon,
+        "damping": damping,
+        "inconsistency": score.inconsistency,
+        "median_gap": float(between.median()),
+        "estimate": score.estimate,
+    }
+
+
+def _kept(part: Path, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    """The table of a part, computed unless an earlier call left it."""
+    if not part.exists():
+        write_text(part, compute().to_csv(index=False))
+    return pd.read_csv(part)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,33 @@
+"""Invariant Learning Consistency: the score of a solution, the means behind it, the theory's numbers.
+
+Two signs are in use. The paper's *consistency* is at most ``-epsilon`` and higher is better; the
+thesis's *inconsistency* is its negative. Functions called ``..._score`` return the paper's.
+"""
+
+from ilc.consistency.expectation import LearningConsistency, invariant_learning_consistency
+from ilc.consistency.hessian_means import (
+    arithmetic_mean,
+    diagonal_geometric_mean,
+    ellipsoid_volume,
+    geometric_mean_of_two,
+    karcher_mean,
+)
+from ilc.consistency.network import environment_losses
+from ilc.consistency.score import Consistency, consistency_score, hessian_vector, quadratic
+from ilc.consistency.search import search
+
+__all__ = [
+    "Consistency",
+    "LearningConsistency",
+    "arithmetic_mean",
+    "consistency_score",
+    "diagonal_geometric_mean",
+    "ellipsoid_volume",
+    "environment_losses",
+    "geometric_mean_of_two",
+    "hessian_vector",
+    "invariant_learning_consistency",
+    "karcher_mean",
+    "quadratic",
+    "search",
+]

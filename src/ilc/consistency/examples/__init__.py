@@ -1,0 +1,1 @@
+"""Small problems on which consistency can be looked at: figure 1, equation 5, the authors' regression."""

@@ -1,0 +1,118 @@
+"""Arithmetic and geometric means of Hessians: the OR and the AND of loss surfaces.
+
+Paper, section 2.2 and its appendix; general positive definite matrices: Ando, Li and Mathias (2004).
+All matrices are ``[E, P, P]`` stacks, symmetric; computed in float64.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ilc.errors import UserError
+
+
+def arithmetic_mean(hessians: Tensor) -> Tensor:
+    """Mean of ``[E, P, P]``: curvature of the pooled risk."""
+    return hessians.double().mean(0)
+
+
+def diagonal_geometric_mean(hessians: Tensor) -> Tensor:
+    """Geometric mean of diagonal ``[E, P, P]``: entry by entry; one zero makes a zero.
+
+    Raises:
+        UserError: a matrix that is not diagonal, or a negative entry.
+    """
+    entries = hessians.double().diagonal(dim1=1, dim2=2)
+    if not torch.equal(torch.diag_embed(entries), hessians.double()) or bool((entries < 0).any()):
+        raise UserError("diagonal_geometric_mean needs diagonal matrices with entries of at least 0")
+    return torch.diag(entries.log().mean(0).exp())
+
+
+def geometric_mean_of_two(a: Tensor, b: Tensor) -> Tensor:
+    """Closed form for two positive definite matrices: ``a^1/2 (a^-1/2 b a^-1/2)^1/2 a^1/2``.
+
+    Raises:
+        UserError: a matrix that is not symmetric positive definite.
+    """
+    _check_positive_definite(torch.stack([a, b]))
+    root, inverse = _power(a.double(), 0.5), _power(a.double(), -0.5)
+    return _symmetric(root @ _power(_symmetric(inverse @ b.double() @ inverse), 0.5) @ root)
+
+
+def karcher_mean(hessians: Tensor, tolerance: float = 1e-12, max_iterations: int = 1000) -> Tensor:
+    """Geometric mean of positive definite ``[E, P, P]``: the X with ``sum_e log(X^-1/2 H_e X^-1/2) = 0``.
+
+    Equivalently the minimiser of the mean squared Riemannian distance. Gradient descent on the
+    manifold, with half the step when a step does not bring the gradient down.
+
+    Args:
+        hessians: ``[E, P, P]``.
+        tolerance: on the Frobenius norm of the mean logarithm, per root of P.
+        max_iterations: before giving up.
+
+    Raises:
+        UserError: a matrix that is not symmetric positive definite, or no convergence.
+    """
+    _check_positive_definite(hessians)
+    matrices = hessians.double()
+    # A congruence by the arithmetic mean brings every matrix near the identity first.
+    mean, step, previous = arithmetic_mean(matrices), 1.0, math.inf
+    for _ in range(max_iterations):
+        root, inverse = _power(mean, 0.5), _power(mean, -0.5)
+        direction = _log(_symmetric(inverse @ matrices @ inverse)).mean(0)
+        error = float(direction.norm()) / math.sqrt(len(direction))
+        if error <= tolerance:
+            return mean
+        if error > previous:
+            step *= 0.5
+        previous = error
+        mean = _symmetric(root @ _exp(step * direction) @ root)
+    raise UserError(
+        f"the Karcher mean has not converged after {max_iterations} iterations (error {previous:.1e}): the "
+        "matrices may be too badly conditioned; add a small diagonal"
+    )
+
+
+def ellipsoid_volume(hessian: Tensor) -> float:
+    """Volume of ``{s: s' H^-1 s <= 1}``, which is ``pi sqrt(det H)`` in the plane (thesis, figure B.3).
+
+    The paper's own level sets ``{s: s' H s <= 1}`` have the volume of ``ellipsoid_volume(H^-1)``.
+    """
+    n = len(hessian)
+    unit_ball: float = math.pi ** (n / 2) / math.gamma(n / 2 + 1)
+    return unit_ball * math.sqrt(float(torch.linalg.det(hessian.double())))
+
+
+def _check_positive_definite(hessians: Tensor) -> None:
+    if hessians.ndim != 3 or hessians.shape[1] != hessians.shape[2] or not len(hessians):
+        raise UserError(f"Hessians must be stacked as [E, P, P], got shape {tuple(hessians.shape)}")
+    if not torch.allclose(hessians, hessians.mT) or bool((torch.linalg.eigvalsh(hessians) <= 0).any()):
+        raise UserError(
+            "a geometric mean of general matrices needs symmetric positive definite ones: add a small "
+            "positive diagonal (paper, footnote 8)"
+        )
+
+
+def _power(matrix: Tensor, exponent: float) -> Tensor:
+    eigenvalues, basis = torch.linalg.eigh(matrix)
+    result: Tensor = (basis * eigenvalues.pow(exponent).unsqueeze(-2)) @ basis.mT
+    return result
+
+
+def _log(matrices: Tensor) -> Tensor:
+    eigenvalues, basis = torch.linalg.eigh(matrices)
+    result: Tensor = (basis * eigenvalues.log().unsqueeze(-2)) @ basis.mT
+    return result
+
+
+def _exp(matrix: Tensor) -> Tensor:
+    eigenvalues, basis = torch.linalg.eigh(matrix)
+    result: Tensor = (basis * eigenvalues.exp().unsqueeze(-2)) @ basis.mT
+    return result
+
+
+def _symmetric(matrix: Tensor) -> Tensor:
+    return 0.5 * (matrix + matrix.mT)
