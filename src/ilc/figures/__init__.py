@@ -24,7 +24,6 @@ FIGURES = {
 TABLES = {
     "claims": "ilc.figures.claims",
     "cost": "ilc.figures.cost",
-    "irm_claims": "ilc.figures.irm_claims",
     "irm_colored": "ilc.figures.irm_colored",
     "irm_linear": "ilc.figures.irm_linear",
     "irm_stability": "ilc.figures.irm_stability",

@@ -6,12 +6,23 @@ from pathlib import Path
 
 import pandas as pd
 
+from ilc.figures import consistency_claims, irm_claims
+
 CHANCE = 0.5
 
 
 def tabulate(results: Path) -> pd.DataFrame:
     """One row per claim."""
-    return pd.DataFrame([*spirals(results)])
+    return pd.DataFrame(
+        [
+            *spirals(results),
+            *irm_claims.linear(results),
+            *irm_claims.colored(results),
+            *irm_claims.stability(results),
+            *consistency_claims.theory(),
+            *consistency_claims.solutions(results),
+        ]
+    )
 
 
 def spirals(results: Path) -> list[dict[str, str]]:

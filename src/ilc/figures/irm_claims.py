@@ -9,11 +9,6 @@ import pandas as pd
 from ilc.figures.irm import EXPLAINER_WEIGHTS, FOLDER, colored_runs, median_and_range, stability_runs
 
 
-def tabulate(results: Path) -> pd.DataFrame:
-    """One row per claim."""
-    return pd.DataFrame([*linear(results), *colored(results), *stability(results)])
-
-
 def linear(results: Path) -> list[dict[str, str]]:
     """Example 1, from ``irm/linear_runs.csv``."""
     runs = pd.read_csv(results / FOLDER / "linear_runs.csv")
