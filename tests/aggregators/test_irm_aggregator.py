@@ -9,7 +9,6 @@ from torch.nn import functional as F
 
 from ilc import IrmPenalty, Mean, backward
 from ilc.errors import UserError
-from ilc.gradients import WAYS
 
 E, N, D = 3, 10, 4
 
@@ -56,7 +55,7 @@ def test_gradients_match_a_plain_loop(way: str, weight: float, rescale_loss: boo
     torch.testing.assert_close(result.penalties, torch.stack(penalties).detach())
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
 def test_weight_zero_is_the_mean(way: str) -> None:
     inputs, targets = batch()
     plain, penalised = network(), network()

@@ -62,10 +62,8 @@ def solutions(results: Path) -> list[dict[str, str]]:
         {
             "claim": "the authors' linear regression: AND-mask and geometric mean find the shared feature",
             "paper": "yes (notebook of the authors' code)",
-            "ours": f"{shared['and_mask']} and {shared['geometric_mean']} of {n} seeds; mean: {shared['mean']}",
-            "verdict": "reproduced"
-            if shared["and_mask"] == shared["geometric_mean"] == n
-            else "not reproduced",
+            "ours": f"{shared['and_mask']}, {shared['geometric_mean']} of {n} seeds; mean {shared['mean']}",
+            "verdict": "reproduced" if min(shared["and_mask"], shared["geometric_mean"]) == n else "partly",
         },
         {
             "claim": "AND-masked solutions are more consistent than averaged ones (the paper only argues it)",
