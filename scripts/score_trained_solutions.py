@@ -1,6 +1,7 @@
 """Train and score solutions: whether the AND-mask's are more consistent than averaged ones.
 
-    python scripts/score_trained_solutions.py            the small problems, about ten minutes
+    python scripts/score_trained_solutions.py            the small problems, about ten minutes; linear_sem
+                                                         is not trained again but read from results/irm
     python scripts/score_trained_solutions.py --paper    spirals at the paper's size, about half an hour
 
 writes ``results/consistency/solutions_small.csv`` or ``solutions_paper.csv``, a row per solution, way
@@ -22,8 +23,10 @@ from torch import Tensor
 
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
 from ilc.configuration.command_line import run_command
+from ilc.consistency.derivatives import Loss
+from ilc.consistency.examples.linear_sem_solutions import METHODS, TEST_NAME, linear_sem_solutions
 from ilc.consistency.examples.many_seeds import train_seeds
-from ilc.consistency.examples.problems import SMALL_PROBLEMS, Problem
+from ilc.consistency.examples.problems import Problem, authors_regression, small_spirals, two_parameters
 from ilc.consistency.examples.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
 from ilc.consistency.score import Consistency, quadratic, score_expansions
 from ilc.training.atomic import write_text
@@ -38,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--paper", action="store_true", help="spirals at the paper's size instead")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--linear-sem-runs", type=Path, default=ROOT / "results" / "irm" / "linear_runs.csv")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "consistency")
     parser.add_argument("--parts", type=Path, default=ROOT / "outputs" / "consistency" / "parts")
     arguments = parser.parse_args()
@@ -47,21 +51,45 @@ def main() -> None:
     if arguments.paper:
         tables, name = paper_size(arguments.seeds, arguments.parts), "solutions_paper.csv"
     else:
-        tables, name = small(arguments.seeds, arguments.parts), "solutions_small.csv"
+        tables = small(arguments.seeds, arguments.parts, arguments.linear_sem_runs)
+        name = "solutions_small.csv"
     table = pd.concat(tables, ignore_index=True)
     path = arguments.results / name
     write_text(path, table.to_csv(index=False, float_format="%.8g"))
     print(f"{path}: {len(table)} rows")
 
 
-def small(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
-    """One table per small problem and method."""
-    for make_problem in SMALL_PROBLEMS:
-        problem = make_problem(n_seeds)
-        for method, threshold, aggregator in _methods(problem):
-            part = parts / f"{make_problem.__name__}-{method}-{threshold}-{n_seeds}.csv"
-            title = f"{problem.name}, {method} {threshold if threshold is not None else ''}"
-            yield _kept(part, partial(_score_small, problem, method, threshold, aggregator, title))
+def small(n_seeds: int, parts: Path, linear_sem_runs: Path) -> Iterator[pd.DataFrame]:
+    """One table per small problem and method; one for all of linear_sem, which takes seconds."""
+    yield from _trained(two_parameters, n_seeds, parts)
+    yield from _trained(authors_regression, n_seeds, parts)
+    yield score_linear_sem(n_seeds, linear_sem_runs)
+    yield from _trained(small_spirals, n_seeds, parts)
+
+
+def _trained(make_problem: Callable[[int], Problem], n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
+    problem = make_problem(n_seeds)
+    for method, threshold, aggregator in _methods(problem):
+        part = parts / f"{make_problem.__name__}-{method}-{threshold}-{n_seeds}.csv"
+        title = f"{problem.name}, {method} {threshold if threshold is not None else ''}"
+        yield _kept(part, partial(_score_small, problem, method, threshold, aggregator, title))
+
+
+def score_linear_sem(n_seeds: int, runs: Path) -> pd.DataFrame:
+    """The committed solutions of the linear structural equation model."""
+    rows = []
+    for solution in linear_sem_solutions(runs, n_seeds):
+        known = {
+            "problem": "linear_sem",
+            "aggregator": solution.aggregator,
+            "agreement_threshold": METHODS[solution.aggregator],
+            "seed": solution.seed,
+            "steps": solution.steps,
+            "test_name": TEST_NAME,
+            "test": solution.test,
+        }
+        rows += _exact_scores(known, solution.losses, solution.theta)
+    return pd.DataFrame(rows)
 
 
 def _methods(problem: Problem) -> Iterator[tuple[str, float | None, Aggregator]]:
@@ -93,10 +121,14 @@ def _score_small(
             "test_name": problem.test_name,
             "test": problem.test(seed, theta),
         }
-        for epsilon, damping in SETTINGS:
-            score = quadratic(losses, theta, epsilon, damping)
-            rows.append(known | _risks(losses, theta) | _described(score, epsilon, damping))
+        rows += _exact_scores(known, losses, theta)
     return pd.DataFrame(rows)
+
+
+def _exact_scores(known: dict[str, Any], losses: list[Loss], theta: Tensor) -> list[dict[str, Any]]:
+    known = known | _risks(losses, theta)
+    scores = [quadratic(losses, theta, *setting) for setting in SETTINGS]
+    return [known | _described(score, *setting) for score, setting in zip(scores, SETTINGS, strict=True)]
 
 
 def paper_size(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
@@ -132,7 +164,7 @@ def _score_paper(seed: int, method: str, threshold: float | None) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def _risks(losses: list[Callable[[Tensor], Tensor]], theta: Tensor) -> dict[str, float]:
+def _risks(losses: list[Loss], theta: Tensor) -> dict[str, float]:
     with torch.no_grad():
         risks = torch.stack([loss(theta).double() for loss in losses])
     return {"train_risk": float(risks.mean()), "risk_spread": float(risks.max() - risks.min())}

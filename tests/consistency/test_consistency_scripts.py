@@ -25,6 +25,13 @@ def test_a_row_per_seed_and_setting_says_what_was_scored(script):
     assert (table.test < 0.05).all()
 
 
+def test_the_committed_linear_sem_scores_are_those_of_the_committed_weights(script, root):
+    again = script["score_linear_sem"](1, root / "results" / "irm" / "linear_runs.csv")
+    committed = pd.read_csv(root / "results" / "consistency" / "solutions_small.csv")
+    committed = committed[(committed.problem == "linear_sem") & (committed.seed == 0)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again, committed, rtol=1e-6)
+
+
 def test_a_finished_part_is_not_computed_again(script, tmp_path):
     def once():
         return pd.DataFrame({"a": [1.5]})

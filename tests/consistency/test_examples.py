@@ -4,7 +4,7 @@ import torch
 from ilc.aggregators import AndMask, GeometricMean, Mean
 from ilc.consistency.examples import landscape, linear_regression
 from ilc.consistency.examples.many_seeds import Schedule, train_seeds
-from ilc.consistency.examples.problems import SMALL_PROBLEMS
+from ilc.consistency.examples.problems import authors_regression, small_spirals, two_parameters
 
 SCHEDULE = Schedule(lr=0.3, steps=1000, lr_decay=0.9995, weight_decay=0.01)
 
@@ -79,7 +79,7 @@ def test_the_landscapes_closed_form_gradient_is_its_gradient(name):
     assert torch.allclose(landscape.environment_gradient(name, theta.detach()), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("make_problem", SMALL_PROBLEMS)
+@pytest.mark.parametrize("make_problem", [two_parameters, authors_regression, small_spirals])
 def test_every_problem_has_matching_shapes_and_a_finite_test(make_problem):
     problem = make_problem(2)
     assert problem.inputs.shape[:2] == problem.targets.shape[:2]

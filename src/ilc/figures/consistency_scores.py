@@ -58,7 +58,7 @@ def draw(results: Path) -> Figure:
             panels[1, column].set_xlim(0.4, 1.03)
         else:
             panels[1, column].invert_xaxis()
-        panels[1, column].set_xlabel(f"{test_name} (right is better)")
+        panels[1, column].set_xlabel(f"{test_name}, right is better")
         panels[0, column].set_title(f"{problem}\n{rows.seed.nunique()} seeds", fontsize=9)
     panels[0, 0].set_ylabel("inconsistency / ε\n(worst pair; low is better)")
     panels[1, 0].set_ylabel("median pair's gap / ε")

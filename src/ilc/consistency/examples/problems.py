@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import functional_call, grad
+from torch.func import functional_call
 from torch.nn import functional as F
 
 from ilc.consistency.derivatives import Loss
-from ilc.consistency.examples import landscape, linear_regression, linear_sem
+from ilc.consistency.examples import landscape, linear_regression
 from ilc.consistency.examples.many_seeds import Schedule, SeedRisk
 from ilc.data import make_spirals
 from ilc.models import MLP
+from ilc.objectives.irm import squared_norm
 from ilc.seeding import generator_for, seed_for
 
 HIDDEN_UNITS = 12
@@ -56,13 +57,14 @@ class Problem:
         return self.loss(self.predict(theta, x), y)
 
     def irm_objective(self, weight: float) -> SeedRisk:
-        """Risk plus ``weight`` times the squared gradient of a factor on the outputs (IRMv1)."""
+        """Risk plus ``weight`` times the IRM penalty (IRMv1)."""
 
         def objective(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
             outputs = self.predict(theta, x)
-            slope = grad(lambda scale: self.loss(scale * outputs, y))(torch.ones((), dtype=outputs.dtype))
+            # Not irm_penalty, which asks for several examples: the regression has one per environment.
+            penalty = squared_norm(outputs, y, self.loss)
             # Divided by the weight, as the IRM authors do, so that the learning rate fits any weight.
-            total: Tensor = self.loss(outputs, y) + weight * slope.square()
+            total: Tensor = self.loss(outputs, y) + weight * penalty
             return total / max(1.0, weight)
 
         return objective
@@ -121,25 +123,6 @@ def authors_regression(n_seeds: int) -> Problem:
     )
 
 
-def structural_equations(n_seeds: int) -> Problem:
-    """The linear structural equations of the IRM paper, three training environments."""
-    inputs, targets = linear_sem.training_data(n_seeds)
-    start = torch.randn(n_seeds, inputs.shape[-1], generator=generator_for(0, "sem"), dtype=inputs.dtype)
-    return Problem(
-        name="linear_sem",
-        predict=lambda theta, x: x @ theta,
-        loss=lambda outputs, y: (outputs - y).square().mean(),
-        inputs=inputs,
-        targets=targets,
-        start=0.1 * start,
-        schedule=Schedule(lr=0.01, steps=4000, lr_decay=0.999, adam=True),
-        thresholds=(1.0,),
-        test=linear_sem.test_risk,
-        test_name="test risk",
-        irm_weight=100.0,
-    )
-
-
 def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
     """Spirals of one revolution, eight environments, a network small enough for exact Hessians."""
     data = [
@@ -178,6 +161,3 @@ def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
         test_name="test accuracy",
         irm_weight=100.0,
     )
-
-
-SMALL_PROBLEMS = (two_parameters, authors_regression, structural_equations, small_spirals)
