@@ -21,21 +21,23 @@ def sequential(
     """
     parameters = trainable_parameters(model)
     statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
-    risks, penalties = [], []
+    # Allocated up front: many small tensors, made between large ones, would scatter the memory.
+    parameter = next(iter(parameters.values()))
+    risks = torch.empty(len(inputs), dtype=parameter.dtype, device=parameter.device)
+    penalties = torch.empty_like(risks)
     with _MeanOfBuffers(model) as buffers:
-        for environment_inputs, environment_targets in zip(inputs, targets, strict=True):
+        for e in range(len(inputs)):
             buffers.restart()
-            objective = checked_objective(loss_fn(model(environment_inputs), environment_targets))
+            objective = checked_objective(loss_fn(model(inputs[e]), targets[e]))
             # A parameter that the risk does not reach gets zeros: no vote.
             gradients = torch.autograd.grad(
                 objective.loss, list(parameters.values()), allow_unused=True, materialize_grads=True
             )
             for running, gradient in zip(statistics.values(), gradients, strict=True):
                 running.add_(gradient.unsqueeze(0))
-            risks.append(objective.risk.detach())
-            penalties.append(objective.penalty.detach())
+            risks[e], penalties[e] = objective.risk.detach(), objective.penalty.detach()
             buffers.collect()
-    return EnvironmentGradients(torch.stack(risks), statistics, torch.stack(penalties))
+    return EnvironmentGradients(risks, statistics, penalties)
 
 
 class _MeanOfBuffers:
