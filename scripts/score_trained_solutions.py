@@ -2,7 +2,7 @@
 
     python scripts/score_trained_solutions.py            the small problems, about ten minutes; linear_sem
                                                          is not trained again but read from results/irm
-    python scripts/score_trained_solutions.py --paper    spirals at the paper's size, about half an hour
+    python scripts/score_trained_solutions.py --paper    spirals at the paper's size, about forty minutes
 
 writes ``results/consistency/solutions_small.csv`` or ``solutions_paper.csv``, a row per solution, way
 of scoring and epsilon. Finished parts are kept under ``outputs/consistency`` and not repeated.

@@ -1,6 +1,6 @@
 """Spirals at the paper's size: train until a common risk, then score by Hessian-vector products.
 
-The settings are those of ``conf/tuned/spirals/and_mask.yaml`` for both aggregators. Training stops at
+The settings are those of ``conf/tuned/spirals/and_mask.yaml`` for all aggregators. Training stops at
 the first evaluation whose training risk is low enough, because curvature shrinks with the risk of a
 cross-entropy: solutions of unlike risk cannot be compared by it.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ilc.aggregators import AndMask, Mean
+from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
 from ilc.consistency.derivatives import Loss
 from ilc.consistency.large import LowRankExpansion, expand
 from ilc.consistency.network import environment_losses
@@ -23,7 +23,11 @@ from ilc.objectives import RISKS
 from ilc.optim import Regularizer
 from ilc.seeding import generator_for, seed_for
 
-PAPER_AGGREGATORS: tuple[tuple[str, float | None], ...] = (("mean", None), ("and_mask", 0.9))
+PAPER_AGGREGATORS: tuple[tuple[str, float | None], ...] = (
+    ("mean", None),
+    ("and_mask", 0.9),
+    ("geometric_mean", 0.9),
+)
 STOP_AT = 0.01
 LANCZOS_STEPS = 20
 
@@ -48,7 +52,7 @@ def train_network(seed: int, method: str, threshold: float | None, max_epochs: i
     data = make_spirals(seed_for(seed, "data"))
     torch.manual_seed(seed_for(seed, "model and dropout"))
     model = MLP(data.inputs.shape[2], data.n_outputs)
-    aggregator = Mean() if threshold is None else AndMask(threshold, rescale=True)
+    aggregator = _aggregator(method, threshold)
     risk = RISKS["cross_entropy"]
     optimizer = torch.optim.Adam(model.parameters(), lr=0.017)
     regularizer = Regularizer(model.parameters(), weight_decay=1e-3, l1=1e-5, decoupled=True)
@@ -79,3 +83,9 @@ def train_network(seed: int, method: str, threshold: float | None, max_epochs: i
         accuracy = float((model(test.inputs).argmax(1) == test.targets).double().mean())
     losses, theta = environment_losses(model, risk, data.inputs, data.targets)
     return NetworkSolution(theta, losses, steps, accuracy)
+
+
+def _aggregator(method: str, threshold: float | None) -> Aggregator:
+    if threshold is None:
+        return Mean()
+    return {"and_mask": AndMask, "geometric_mean": GeometricMean}[method](threshold, rescale=True)
