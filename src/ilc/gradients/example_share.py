@@ -19,8 +19,11 @@ from ilc.objectives import ObjectiveFunction
 
 Collect = Callable[[nn.Module, Tensor, Tensor], None]
 
-# Shares held at once, in bytes: few enough to stay in a CPU's cache.
-_BYTES_AT_ONCE = 4 * 2**20
+# Elements of shares held at once. On a CPU they stay in its cache, on a GPU they keep it busy.
+_ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
+
+# From as many on the sums, read and written once for all of them, no longer count beside the shares.
+_ENOUGH_EXAMPLES = 16
 
 
 def example_share(
@@ -79,35 +82,50 @@ def example_share(
 
 
 def _reduce(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> GradientStatistics:
-    """Sum the shares of all examples, a few at a time, in the rule's own layout."""
-    bytes_per_example = (parameter.numel() + shares.extra) * parameter.element_size()
-    few = min(n, max(2, _BYTES_AT_ONCE // bytes_per_example))
-    rows = shares.of(slice(0, few)).to(parameter.dtype)
-    statistics = GradientStatistics.zeros(rows[0], with_logs)
-    _add_and_overwrite(statistics, rows)
-    for start in range(few, n, few):
-        _add_and_overwrite(statistics, shares.of(slice(start, start + few)).to(parameter.dtype))
-    statistics.total = shares.restore(statistics.total)
-    statistics.sign_sum = shares.restore(statistics.sign_sum)
+    """Sum the shares of all examples, a few examples and rows at a time."""
+    budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]
+    row = parameter.numel() // shares.n_rows
+    fitting = min(_ENOUGH_EXAMPLES, budget // max(row, shares.extra))
+    few = min(n, max(2, fitting, budget // (parameter.numel() + shares.extra)))
+    rows = min(shares.n_rows, max(1, budget // (few * row)))
+    scratch = parameter.new_empty(few * rows * row if shares.n_rows > 1 else 0)
+    statistics = GradientStatistics.zeros(parameter.detach().flatten(), with_logs)
+    statistics.n_environments = n
+    for start in range(0, n, few):
+        rows_of = shares.of(slice(start, start + few))
+        for first in range(0, shares.n_rows, rows):
+            votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1)
+            _add_and_overwrite(statistics, slice(first * row, first * row + votes.shape[1]), votes)
+
+    def restored(total: Tensor) -> Tensor:
+        return shares.restore(total).view(parameter.shape)
+
+    statistics.total, statistics.sign_sum = restored(statistics.total), restored(statistics.sign_sum)
     if statistics.log_sum is not None:
-        statistics.log_sum = shares.restore(statistics.log_sum)
+        statistics.log_sum = restored(statistics.log_sum)
     return statistics
 
 
-def _add_and_overwrite(statistics: GradientStatistics, rows: Tensor) -> None:
-    """What ``statistics.add_(rows)`` does, a quarter cheaper because ``rows`` may be spoilt.
+def _add_and_overwrite(statistics: GradientStatistics, where: slice, votes: Tensor) -> None:
+    """Add votes ``[E, columns]`` to that part of the flat sums, spoiling them.
 
-    A product with a vector of ones sums over the first axis in one pass over the memory.
+    Sums over the first axis are products with ones: one pass over the memory, two columns side by
+    side, because such a product keeps only one of a CPU's cores busy.
     """
-    if rows.dtype not in (torch.float32, torch.float64) or not rows.is_contiguous():
-        statistics.add_(rows)
-        return
-    statistics.n_environments += len(rows)
-    columns, ones = rows.view(len(rows), -1).T, rows.new_ones(len(rows))
+    sides = 2 if votes.shape[1] % 2 == 0 else 1
+    columns = votes.view(len(votes), sides, -1).transpose(0, 1)
     if statistics.log_sum is not None:
-        statistics.log_sum.view(-1).addmv_(columns.abs().log_(), ones)
-    statistics.total.view(-1).addmv_(columns, ones)
-    statistics.sign_sum.view(-1).addmv_(columns.sign_(), ones)
+        _add_sum(statistics.log_sum[where], columns.abs().log_())
+    _add_sum(statistics.total[where], columns)
+    votes.sign_()
+    _add_sum(statistics.sign_sum[where], columns)
+
+
+def _add_sum(total: Tensor, columns: Tensor) -> None:
+    """Add ``[sides, E, columns]``, summed over E; in the total's type, which may be wider."""
+    columns = columns.to(total.dtype)
+    ones = columns.new_ones(1, 1, columns.shape[1]).expand(len(columns), -1, -1)
+    total.view(len(columns), 1, -1).baddbmm_(ones, columns)
 
 
 def _layers(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.Module, dict[str, str]]:

@@ -13,47 +13,89 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.grad import conv2d_weight
 
 
 class Shares(NamedTuple):
     """How to obtain the shares of one parameter.
 
     Attributes:
-        of: shares ``[len(slice), *layout]`` of a slice of examples, in whatever layout is fastest; in
-            memory of their own, which the caller may overwrite.
-        restore: from a reduction ``[*layout]`` over examples to the parameter's own shape.
+        of: for a slice of examples, how to obtain any slice of rows of their shares,
+            ``[examples, rows, ...]``, in memory that the caller may overwrite: a new one, or the
+            flat scratch memory given. A parameter of one row is obtained whole.
+        n_rows: rows of a share, in whatever layout is fastest.
+        restore: from a reduction over examples, flat in that layout, to the parameter's own.
         extra: elements that ``of`` needs per example beside the share itself.
     """
 
-    of: Callable[[slice], Tensor]
-    restore: Callable[[Tensor], Tensor]
+    of: Callable[[slice], Callable[[slice, Tensor], Tensor]]
+    n_rows: int = 1
+    restore: Callable[[Tensor], Tensor] = lambda flat: flat
     extra: int = 0
 
 
-def _same(tensor: Tensor) -> Tensor:
-    return tensor
+def _whole(of: Callable[[slice], Tensor], extra: int = 0) -> Shares:
+    """Shares too small to be worth dividing into rows."""
+    return Shares(lambda s: lambda rows, scratch: of(s), extra=extra)
 
 
 def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """``y = x W^T + b``, summed over whatever axes lie between examples and features."""
     x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
     return {
-        "weight": Shares(lambda s: delta[s].transpose(1, 2) @ x[s], _same),
-        "bias": Shares(lambda s: delta[s].sum(1), _same),
+        "weight": Shares(
+            lambda s: lambda rows, scratch: _product(delta[s, :, rows].mT, x[s], scratch), delta.shape[-1]
+        ),
+        "bias": _whole(lambda s: delta[s].sum(1)),
     }
 
 
 def conv2d(layer: nn.Conv2d, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """Output gradient times input patches, with any stride, padding, dilation and groups."""
+    x, delta = x.to(layer.weight.dtype), delta.to(layer.weight.dtype)  # Under autocast they differ.
+    if layer.padding_mode == "zeros" and not isinstance(layer.padding, str):
+        padding = layer.padding
+    else:
+        mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+        x, padding = F.pad(x, layer._reversed_padding_repeated_twice, mode=mode), (0, 0)
+    # Measured: a convolution wins where each weight collects from many positions.
+    of_weight = _by_convolution if x.device.type == "cpu" and delta[0, 0].numel() > 64 else _by_patches
+    return {
+        "weight": of_weight(layer, x, delta, padding),
+        "bias": _whole(lambda s: delta[s].sum((2, 3))),
+    }
+
+
+def _by_convolution(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
+    """One convolution whose groups are the examples: no patch is ever written down."""
+    x, delta = x.contiguous(), delta.contiguous()
+
+    def weight(s: slice) -> Tensor:
+        n = len(x[s])
+        shares = conv2d_weight(
+            x[s].flatten(0, 1).unsqueeze(0),
+            (n * layer.out_channels, *layer.weight.shape[1:]),
+            delta[s].flatten(0, 1).unsqueeze(0),
+            layer.stride,
+            padding,
+            layer.dilation,
+            n * layer.groups,
+        )
+        return shares.view(n, *layer.weight.shape)
+
+    return _whole(weight)
+
+
+def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
+    """A matrix product with the patches, in the layout ``[out, kernel height, kernel width, in]``."""
     groups, (kh, kw) = layer.groups, layer.kernel_size
     per_group = x.shape[1] // groups
-    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
     height, width = delta.shape[2:]
     flat = delta.reshape(len(delta), groups, -1, height * width)
 
-    def weight(s: slice) -> Tensor:
+    def weight(s: slice) -> Callable[[slice, Tensor], Tensor]:
         # Channels last, so that a patch is made of a few long runs of memory.
-        padded = F.pad(x[s], layer._reversed_padding_repeated_twice, mode=mode)
+        padded = F.pad(x[s], (padding[1], padding[1], padding[0], padding[0]))
         padded = padded.permute(0, 2, 3, 1).contiguous()
         n, row, column = padded.stride(0), padded.stride(1), padded.stride(2)
         patches = padded.as_strided(
@@ -67,26 +109,33 @@ def conv2d(layer: nn.Conv2d, x: Tensor, delta: Tensor) -> dict[str, Shares]:
                 column * layer.dilation[1],
                 1,
             ),
-        )
-        shares = flat[s] @ patches.reshape(len(padded), groups, height * width, kh * kw * per_group)
-        return shares.view(len(padded), -1, kh, kw, per_group)
+        ).reshape(len(padded), groups, height * width, kh * kw * per_group)
+        if groups == 1:
+            return lambda rows, scratch: _product(flat[s, 0, rows], patches[:, 0], scratch)
+        return lambda rows, scratch: flat[s] @ patches
 
-    return {
-        "weight": Shares(weight, lambda t: t.permute(0, 3, 1, 2), height * width * kh * kw * x.shape[1]),
-        "bias": Shares(lambda s: delta[s].sum((2, 3)), _same),
-    }
+    def restore(total: Tensor) -> Tensor:
+        return total.view(-1, kh, kw, per_group).permute(0, 3, 1, 2)
+
+    n_rows = delta.shape[1] if groups == 1 else 1
+    return Shares(weight, n_rows, restore, height * width * kh * kw * x.shape[1])
+
+
+def _product(a: Tensor, b: Tensor, scratch: Tensor) -> Tensor:
+    """``a @ b`` in scratch memory: asking the system for new memory costs as much as the product."""
+    if scratch.dtype != a.dtype or a.dtype != b.dtype:
+        return a.to(scratch.dtype) @ b.to(scratch.dtype)
+    out = scratch[: len(a) * a.shape[1] * b.shape[2]].view(len(a), a.shape[1], b.shape[2])
+    return torch.bmm(a, b, out=out)
 
 
 def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """Scale and shift of BatchNorm; the normalised input is that of the whole batch."""
-    shape = (1, -1, *([1] * (x.ndim - 2)))
     if layer.training or layer.running_mean is None:
-        axes = [0, *range(2, x.ndim)]
-        variance, mean = torch.var_mean(x, axes, correction=0)
+        normalised = F.batch_norm(x, None, None, training=True, eps=layer.eps)
     else:
-        variance, mean = layer.running_var, layer.running_mean
-    inverse = (variance + layer.eps).rsqrt().reshape(shape)
-    return _scale_and_shift(lambda s: (x[s] - mean.reshape(shape)) * inverse, delta, keep=(1,))
+        normalised = F.batch_norm(x, layer.running_mean, layer.running_var, eps=layer.eps)
+    return _scale_and_shift(lambda s: normalised[s], delta, keep=(1,))
 
 
 def group_norm(layer: nn.GroupNorm, x: Tensor, delta: Tensor) -> dict[str, Shares]:
@@ -110,8 +159,8 @@ def _scale_and_shift(
         return values.sum(axes) if axes else values.clone()
 
     return {
-        "weight": Shares(lambda s: reduce(delta[s] * normalised(s)), _same, 2 * delta[0].numel()),
-        "bias": Shares(lambda s: reduce(delta[s]), _same),
+        "weight": _whole(lambda s: reduce(delta[s] * normalised(s)), 2 * delta[0].numel()),
+        "bias": _whole(lambda s: reduce(delta[s])),
     }
 
 
@@ -125,7 +174,7 @@ def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, Shares
         table = delta.new_zeros(len(indices[s]), layer.num_embeddings, layer.embedding_dim)
         return table.scatter_add_(1, indices[s].unsqueeze(-1).expand_as(delta[s]), delta[s])
 
-    return {"weight": Shares(weight, _same)}
+    return {"weight": _whole(weight)}
 
 
 RULES: dict[type[nn.Module], Callable[[Any, Tensor, Tensor], dict[str, Shares]]] = {
