@@ -27,10 +27,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc.aggregators import AndMask
+from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
 from ilc.gradients import backward
 from ilc.models import MLP
-from ilc.training.atomic import write_text
 
 AGGREGATOR = AndMask(0.9)
 ENVIRONMENTS = 32

@@ -15,12 +15,12 @@ from pathlib import Path
 import pandas as pd
 import torch
 
+from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
 from ilc.consistency.examples.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
 from ilc.consistency.large import expand
 from ilc.consistency.score import score_expansions
 from ilc.seeding import generator_for
-from ilc.training.atomic import write_text
 
 ROOT = Path(__file__).parents[1]
 EPSILON = 0.01

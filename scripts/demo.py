@@ -16,12 +16,12 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
+from ilc.atomic import write_atomically
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
 from ilc.figures.demo import draw_curves
 from ilc.figures.style import LABELS
 from ilc.results import export_runs
-from ilc.training.atomic import write_atomically
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "outputs" / "demo"

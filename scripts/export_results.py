@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
 from ilc.results import export_runs
-from ilc.training.atomic import write_text
 
 
 def main() -> None:

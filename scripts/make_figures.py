@@ -16,10 +16,10 @@ from pathlib import Path
 import pandas as pd
 from rich.progress import track
 
+from ilc.atomic import write_atomically, write_text
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
 from ilc.figures import FIGURES, TABLES
-from ilc.training.atomic import write_atomically, write_text
 
 RESULTS = Path(__file__).parents[1] / "results"
 

@@ -17,11 +17,11 @@ from rich.progress import track
 from torch import Tensor
 
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
+from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
 from ilc.consistency.examples import linear_regression
 from ilc.consistency.examples.many_seeds import Schedule, train_seeds
 from ilc.seeding import generator_for
-from ilc.training.atomic import write_text
 
 ROOT = Path(__file__).parents[1]
 AGGREGATORS: dict[str, Aggregator] = {

@@ -22,6 +22,7 @@ from rich.progress import track
 from torch import Tensor
 
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
+from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
 from ilc.consistency.derivatives import Loss
 from ilc.consistency.examples.linear_sem_solutions import METHODS, TEST_NAME, linear_sem_solutions
@@ -29,7 +30,6 @@ from ilc.consistency.examples.many_seeds import train_seeds
 from ilc.consistency.examples.problems import Problem, authors_regression, small_spirals, two_parameters
 from ilc.consistency.examples.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
 from ilc.consistency.score import Consistency, quadratic, score_expansions
-from ilc.training.atomic import write_text
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ((0.01, 1e-3), (0.01, 1e-1), (0.1, 1e-3))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import struct
-import threading
-import time
 import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -100,39 +99,16 @@ def test_auto_without_network_takes_the_embedded_digits(
 ) -> None:
     monkeypatch.setattr(mnist, "_torchvision_mnist", lambda: FakeMnist)
     monkeypatch.setattr(FakeMnist, "resources", tuple((name, "") for name in NAMES))
-    monkeypatch.setattr(mnist.urllib.request, "urlopen", unreachable)
+    monkeypatch.setattr(urllib.request, "urlopen", unreachable)
     assert make_colored_mnist(data_dir=str(tmp_path)).source == "colored digits (scikit-learn)"
-
-
-def test_a_silent_server_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mnist, "_torchvision_mnist", lambda: FakeMnist)
-    monkeypatch.setattr(FakeMnist, "resources", tuple((name, "") for name in NAMES))
-    monkeypatch.setattr(mnist, "SECONDS_TO_DECIDE", 0.2)
-    over = threading.Event()
-
-    def silent(*_: object, **__: object) -> Any:
-        over.wait(60)
-        raise TimeoutError
-
-    monkeypatch.setattr(mnist.urllib.request, "urlopen", silent)
-    began = time.monotonic()
-    assert not mnist.mnist_is_at_hand(str(tmp_path))
-    assert time.monotonic() - began < 5
-    over.set()
 
 
 def test_a_failed_download_says_what_to_do_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Utils:
-        @staticmethod
-        def download_url(url: str, root: str, name: str, md5: str) -> None:
-            (Path(root) / name).write_bytes(b"half of it")
-            raise urllib.error.URLError("broke off")
-
     monkeypatch.setattr(mnist, "_torchvision_mnist", lambda: FakeMnist)
     monkeypatch.setattr(FakeMnist, "resources", tuple((name, "") for name in NAMES))
-    monkeypatch.setattr(mnist, "import_torchvision", lambda name: Utils)
+    monkeypatch.setattr(urllib.request, "urlopen", unreachable)
     with pytest.raises(UserError, match=r"Put train-images.*data_dir=.*dataset\.source=digits"):
         mnist.mnist_digits(str(tmp_path), torch.Generator())
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

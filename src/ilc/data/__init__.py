@@ -2,6 +2,8 @@
 
 from ilc.data.colored_mnist import make_colored_mnist
 from ilc.data.environments import Environments, Split
+from ilc.data.example_batches import ExampleBatches
+from ilc.data.labelled_images import make_labelled_images
 from ilc.data.linear_sem import make_linear_sem
 from ilc.data.sampler import EnvironmentBatches
 from ilc.data.spirals import make_spirals
@@ -9,8 +11,10 @@ from ilc.data.spirals import make_spirals
 __all__ = [
     "EnvironmentBatches",
     "Environments",
+    "ExampleBatches",
     "Split",
     "make_colored_mnist",
+    "make_labelled_images",
     "make_linear_sem",
     "make_spirals",
 ]

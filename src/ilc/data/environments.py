@@ -32,6 +32,8 @@ class Environments:
         targets: ``[E, N, ...]``, class indices (int64) for classification.
         evaluation: held-out splits by name; ``test`` is always there.
         source: where the data comes from, in words; written into every run, table and figure.
+        parts: parts of the training examples whose accuracy is reported apart, by name: which of the
+            ``E * N`` pooled examples belong, bool ``[E * N]``.
         references: known constants to set beside the metrics, such as the lowest possible risk;
             they go into every summary.
 
@@ -43,6 +45,7 @@ class Environments:
     targets: Tensor
     evaluation: dict[str, Split] = field(default_factory=dict)
     source: str = ""
+    parts: dict[str, Tensor] = field(default_factory=dict)
     references: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,7 +79,8 @@ class Environments:
         """Outputs a model needs: classes for integer targets, the last axis for real ones."""
         if self.targets.is_floating_point():
             return self.targets.shape[-1]
-        return int(self.targets.max()) + 1
+        splits = (self.pooled(), *self.evaluation.values())
+        return 1 + max(int(split.targets.max()) for split in splits)
 
     def pooled(self) -> Split:
         """All training examples ``[E * N, ...]``, without the division into environments."""
@@ -84,9 +88,12 @@ class Environments:
 
     def to(self, device: torch.device) -> Environments:
         """The same data on another device."""
-        evaluation = {name: split.to(device) for name, split in self.evaluation.items()}
         return replace(
-            self, inputs=self.inputs.to(device), targets=self.targets.to(device), evaluation=evaluation
+            self,
+            inputs=self.inputs.to(device),
+            targets=self.targets.to(device),
+            evaluation={name: split.to(device) for name, split in self.evaluation.items()},
+            parts={name: part.to(device) for name, part in self.parts.items()},
         )
 
     def fingerprint(self) -> str:

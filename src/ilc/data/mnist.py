@@ -4,13 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import socket
-import tempfile
-import threading
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +12,10 @@ import torch
 from torch import Tensor
 
 from ilc.data.digits import DigitImages
+from ilc.data.download import download, server_answers
 from ilc.errors import UserError
 from ilc.torchvision_import import import_torchvision
 
-SECONDS_TO_DECIDE = 8.0
-SECONDS_OF_SILENCE = 30.0
 N_VALIDATION = 10_000
 _IMAGE_MAGIC, _LABEL_MAGIC = 0x803, 0x801
 
@@ -33,24 +25,7 @@ def mnist_is_at_hand(data_dir: str) -> bool:
     folder = raw_folder(data_dir)
     if all((folder / name).exists() for name, _ in _torchvision_mnist().resources):
         return True
-    mirrors = _torchvision_mnist().mirrors
-    answers = threading.Event()
-
-    def ask() -> None:
-        request = urllib.request.Request(mirrors[0], method="HEAD")
-        try:
-            with urllib.request.urlopen(request, timeout=SECONDS_TO_DECIDE):
-                answers.set()
-        except urllib.error.HTTPError:
-            answers.set()  # It refuses the folder, but it is there.
-        except OSError:
-            pass
-
-    # In a thread of its own because looking up a name knows no timeout.
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(SECONDS_TO_DECIDE)
-    return answers.is_set()
+    return server_answers(_torchvision_mnist().mirrors[0])
 
 
 def mnist_digits(data_dir: str, random: torch.Generator) -> dict[str, DigitImages]:
@@ -98,31 +73,16 @@ def _torchvision_mnist() -> Any:
 def _download(folder: Path) -> None:
     """Fetch all four files; they appear in ``folder`` only when they are whole."""
     mnist = _torchvision_mnist()
-    download_url = import_torchvision("torchvision.datasets.utils").download_url
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as partial, _default_timeout():
-            for name, md5 in mnist.resources:
-                if not (folder / name).exists():
-                    download_url(mnist.mirrors[0] + name, partial, name, md5)
-                    (Path(partial) / name).replace(folder / name)
-    except (OSError, RuntimeError) as error:
+        for name, md5 in mnist.resources:
+            if not (folder / name).exists():
+                download(mnist.mirrors[0] + name, folder / name, md5)
+    except OSError as error:
         files = ", ".join(name for name, _ in mnist.resources)
         raise UserError(
             f"MNIST is not in {folder} and cannot be downloaded ({error}). Put {files} there, name another "
             "place with data_dir=..., or take the embedded digits with dataset.source=digits"
         ) from error
-
-
-@contextmanager
-def _default_timeout() -> Iterator[None]:
-    """Without one, which is how torchvision does it, a silent server would be waited for forever."""
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(SECONDS_OF_SILENCE)
-    try:
-        yield
-    finally:
-        socket.setdefaulttimeout(before)
 
 
 def _read(path: Path, md5: str) -> Tensor:

@@ -9,7 +9,7 @@ statistics are the mean over environments. So neither the order nor the number o
 changes how fast they move.
 """
 
-from ilc.gradients.backward import WAYS, BackwardResult, backward
+from ilc.gradients.backward import PER_EXAMPLE, WAYS, BackwardResult, backward
 from ilc.gradients.environment import EnvironmentGradients, RiskFunction
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
@@ -17,6 +17,7 @@ from ilc.gradients.sequential import sequential
 from ilc.gradients.vectorized import vectorized
 
 __all__ = [
+    "PER_EXAMPLE",
     "WAYS",
     "BackwardResult",
     "EnvironmentGradients",

@@ -23,6 +23,9 @@ WAYS = {
 }
 """The ways of obtaining environment gradients, by the name used in code and configs."""
 
+PER_EXAMPLE = ("per_example", "per_example_loss")
+"""Those in which every example is an environment of its own."""
+
 
 @dataclass(frozen=True)
 class BackwardResult:

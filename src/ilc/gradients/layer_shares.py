@@ -72,7 +72,7 @@ def _by_convolution(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[i
 
     def weight(s: slice) -> Tensor:
         n = len(x[s])
-        shares = conv2d_weight(
+        shares: Tensor = conv2d_weight(  # type: ignore[no-untyped-call]
             x[s].flatten(0, 1).unsqueeze(0),
             (n * layer.out_channels, *layer.weight.shape[1:]),
             delta[s].flatten(0, 1).unsqueeze(0),

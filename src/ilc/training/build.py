@@ -10,9 +10,9 @@ from omegaconf import DictConfig, OmegaConf
 from torch import nn, optim
 
 from ilc.configuration.construct import construct, option_types, target_of
-from ilc.data import EnvironmentBatches, Environments
+from ilc.data import EnvironmentBatches, Environments, ExampleBatches
 from ilc.errors import UserError
-from ilc.gradients import WAYS
+from ilc.gradients import PER_EXAMPLE, WAYS
 from ilc.objectives import RISKS
 from ilc.optim import Regularizer
 from ilc.seeding import generator_for, seed_for
@@ -66,13 +66,14 @@ def build_state(experiment: dict[str, Any], recipe: Recipe) -> TrainingState:
     )
     model = model.to(data.inputs.device)
     optimizer, regularizer = build_optimizer(OmegaConf.create(experiment["optimizer"]), model)
+    batches = ExampleBatches if experiment["gradients"] in PER_EXAMPLE else EnvironmentBatches
     milestones = [int(fraction * trainer.max_epochs) for fraction in trainer.milestones]
     return TrainingState(
         model=model,
         optimizer=optimizer,
         regularizer=regularizer,
         scheduler=optim.lr_scheduler.MultiStepLR(optimizer, milestones, gamma=trainer.lr_decay),
-        sampler=EnvironmentBatches(data, experiment["dataset"]["batch_size"], generator_for(seed, "batches")),
+        sampler=batches(data, experiment["dataset"]["batch_size"], generator_for(seed, "batches")),
     )
 
 

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ilc.data import Environments, Split
 from ilc.gradients import RiskFunction
 from ilc.objectives.irm import slope
 
 EXAMPLES_AT_ONCE = 4096
+NUMBERS_AT_ONCE = 2**20
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, split: Split, risk: RiskFunction) -> dict[str, float]:
-    """``loss``, and ``accuracy`` for class targets, averaged over the examples, in evaluation mode."""
+def evaluate(
+    model: nn.Module, split: Split, risk: RiskFunction, parts: Mapping[str, Tensor] | None = None
+) -> dict[str, float]:
+    """``loss``, and ``accuracy`` for class targets, averaged over the examples, in evaluation mode.
+
+    Args:
+        model: what is evaluated.
+        split: on which examples.
+        risk: what ``loss`` is.
+        parts: some of the examples, bool ``[M]`` by name, whose ``accuracy_NAME`` is wanted too.
+    """
     was_training = model.training
     model.eval()
     loss = torch.zeros((), device=split.inputs.device, dtype=torch.float64)
-    correct = torch.zeros((), device=split.inputs.device, dtype=torch.int64)
-    is_classification = not split.targets.is_floating_point()
-    batches = zip(
-        torch.split(split.inputs, EXAMPLES_AT_ONCE), torch.split(split.targets, EXAMPLES_AT_ONCE), strict=True
-    )
+    correct: list[Tensor] = []
+    few = min(EXAMPLES_AT_ONCE, max(1, NUMBERS_AT_ONCE // split.inputs[0].numel()))
+    batches = zip(torch.split(split.inputs, few), torch.split(split.targets, few), strict=True)
     for inputs, targets in batches:
         outputs = model(inputs)
         loss += risk(outputs, targets).double() * len(inputs)
-        if is_classification:
-            correct += (outputs.argmax(dim=1) == targets).sum()
+        if not targets.is_floating_point():
+            correct.append(outputs.argmax(dim=1) == targets)
     model.train(was_training)
-    n = len(split.inputs)
-    metrics = {"loss": float(loss) / n}
-    if is_classification:
-        metrics["accuracy"] = int(correct) / n
+    metrics = {"loss": float(loss) / len(split.inputs)}
+    if correct:
+        hits = torch.cat(correct)
+        metrics["accuracy"] = int(hits.sum()) / len(hits)
+        for name, part in (parts or {}).items():
+            metrics[f"accuracy_{name}"] = int(hits[part].sum()) / max(1, int(part.sum()))
     return metrics
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from omegaconf import OmegaConf
 
+from ilc.atomic import in_memory, write_atomically, write_json, write_text
 from ilc.configuration.experiment import differences
 from ilc.errors import UserError
-from ilc.training.atomic import in_memory, write_atomically, write_json, write_text
 
 
 class RunDirectory:

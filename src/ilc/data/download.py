@@ -1,0 +1,81 @@
+"""Files from the network: whole, right, and continued where an earlier attempt stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+SECONDS_TO_DECIDE = 8.0
+SECONDS_OF_SILENCE = 30.0
+_PIECE = 2**20
+
+
+def server_answers(url: str) -> bool:
+    """Whether the server behind ``url`` answers within eight seconds."""
+    answers = threading.Event()
+
+    def ask() -> None:
+        request = urllib.request.Request(url, method="HEAD")
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS_TO_DECIDE):
+                answers.set()
+        except urllib.error.HTTPError:
+            answers.set()  # It refuses the page, but it is there.
+        except OSError:
+            pass
+
+    # In a thread of its own because looking up a name knows no timeout.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(SECONDS_TO_DECIDE)
+    return answers.is_set()
+
+
+def download(url: str, path: Path, md5: str) -> None:
+    """Fetch ``url`` into ``path``, which appears only when the file is whole and its hash right.
+
+    What an interrupted attempt fetched stays beside it as ``.NAME.part`` and is continued.
+
+    Raises:
+        OSError: no network, no answer for half a minute, a full disk, a file of another hash.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.part")
+    done = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})
+    try:
+        _fetch(request, partial, done)
+    except urllib.error.HTTPError as error:
+        if error.code != 416:  # Nothing is left to fetch: only the check was missing.
+            raise
+    found = file_md5(partial)
+    if found != md5:
+        partial.unlink()
+        raise OSError(f"{url} gave a file whose MD5 is {found} instead of {md5}; it was removed")
+    partial.replace(path)
+
+
+def _fetch(request: urllib.request.Request, partial: Path, done: int) -> None:
+    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with urllib.request.urlopen(request, timeout=SECONDS_OF_SILENCE) as answer, Progress(*columns) as bar:
+        done = done if answer.status == 206 else 0  # A server without ranges begins anew.
+        length = answer.headers.get("Content-Length")
+        total = None if length is None else done + int(length)
+        task = bar.add_task(partial.name.strip(".").removesuffix(".part"), completed=done, total=total)
+        with open(partial, "ab" if done else "wb") as file:
+            while piece := answer.read(_PIECE):
+                file.write(piece)
+                bar.advance(task, len(piece))
+    if total is not None and partial.stat().st_size < total:
+        raise OSError(f"the connection ended after {partial.stat().st_size} of {total} bytes")
+
+
+def file_md5(path: Path) -> str:
+    """MD5 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
