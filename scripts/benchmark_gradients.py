@@ -11,23 +11,19 @@ row beyond what it holds before its first step (Linux), with N = 64 examples per
 from __future__ import annotations
 
 import argparse
-import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import torch
-from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc.aggregators import AndMask
 from ilc.atomic import write_text
+from ilc.benchmark import median_milliseconds, peak_in_own_process, print_peak, show
 from ilc.configuration.command_line import run_command
 from ilc.gradients import backward
 from ilc.models import MLP
@@ -86,14 +82,8 @@ def time_table(steps: int) -> pd.DataFrame:
     rows = []
     for n_examples in track(BATCH_SIZES, description="time"):
         model, data = MLP(34, 2), batch(ENVIRONMENTS, n_examples)
-        seconds: dict[str, list[float]] = {name: [] for name in WAYS}
-        for step in range(steps + 3):
-            for name, way in WAYS.items():
-                began = time.perf_counter()
-                way(model, *data)
-                if step >= 3:  # The first steps warm the allocator up.
-                    seconds[name].append(time.perf_counter() - began)
-        median = {name: 1e3 * statistics.median(values) for name, values in seconds.items()}
+        ways = {name: partial(way, model, *data) for name, way in WAYS.items()}
+        median = median_milliseconds(ways, steps)
         rows += [
             {
                 "batch_size": n_examples,
@@ -112,9 +102,7 @@ def memory_table() -> pd.DataFrame:
     rows = []
     jobs = [(name, e) for name in ("sequential", "vectorized", "plain loop") for e in MEMORY_ENVIRONMENTS]
     for name, n_environments in track(jobs, description="memory"):
-        command = [sys.executable, __file__, "--measure", name, str(n_environments)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=True)
-        process, beyond = (float(value) for value in answer.stdout.split())
+        process, beyond = peak_in_own_process(__file__, name, n_environments)
         rows.append(
             {
                 "way": name,
@@ -131,30 +119,9 @@ def memory_table() -> pd.DataFrame:
 def measure(name: str, n_environments: int) -> None:
     """Print the peak of this process, and the peak beyond what it held with model and batch in place."""
     torch.set_num_threads(1)
-    model = MLP(34, 2)
-    WAYS[name](model, *batch(2, MEMORY_EXAMPLES))  # Loads what is loaded lazily.
-    data = batch(n_environments, MEMORY_EXAMPLES)
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak of importing torch.
-    before = resident_peak_mb()
-    for _ in range(3):
-        WAYS[name](model, *data)
-    print(resident_peak_mb(), resident_peak_mb() - before)
-
-
-def resident_peak_mb() -> float:
-    """Peak resident memory of this process, as Linux tells it."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 2**10
-
-
-def show(title: str, table: pd.DataFrame) -> None:
-    """Print one table."""
-    drawn = Table(title=title)
-    for column in table.columns:
-        drawn.add_column(column.replace("_", " "), justify="left" if column == "way" else "right")
-    for row in table.itertuples(index=False):
-        drawn.add_row(*(str(value) for value in row))
-    Console().print(drawn)
+    model, data = MLP(34, 2), batch(n_environments, MEMORY_EXAMPLES)
+    small = batch(2, MEMORY_EXAMPLES)
+    print_peak(lambda: WAYS[name](model, *data), lambda: WAYS[name](model, *small))
 
 
 def main() -> None:

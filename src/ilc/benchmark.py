@@ -1,0 +1,81 @@
+"""What the benchmark scripts share: steps timed in turn, peak memory, tables."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+import torch
+from rich.console import Console
+from rich.table import Table
+
+Step = Callable[[], object]
+
+
+def median_milliseconds(ways: Mapping[str, Step], steps: int, warm_up: int = 3) -> dict[str, float]:
+    """Median time of one step of each way, taken in turn, so that a drifting machine drifts for all."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for step in range(steps + warm_up):
+        for name, way in ways.items():
+            synchronize()
+            began = time.perf_counter()
+            way()
+            synchronize()
+            if step >= warm_up:
+                seconds[name].append(time.perf_counter() - began)
+    return {name: 1e3 * statistics.median(values) for name, values in seconds.items()}
+
+
+def synchronize() -> None:
+    """Wait until the GPU, if there is one, has done what it was told."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def print_peak(step: Step, before: Step) -> None:
+    """Print two numbers of MB: this process's peak, and the step's beyond what was held before it.
+
+    Args:
+        step: what is measured, three times.
+        before: a small version of it, run first, so that what is loaded lazily is loaded.
+    """
+    before()
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+        held = torch.cuda.memory_allocated() / 2**20
+        peak: Callable[[], float] = lambda: torch.cuda.max_memory_allocated() / 2**20  # noqa: E731
+    else:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak of importing torch.
+        held, peak = resident_peak_mb(), resident_peak_mb
+    for _ in range(3):
+        step()
+    print(peak(), peak() - held)
+
+
+def resident_peak_mb() -> float:
+    """Peak resident memory of this process, as Linux tells it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**10
+
+
+def peak_in_own_process(script: str, *arguments: object) -> tuple[float, float]:
+    """What ``print_peak`` says in a fresh process ``python SCRIPT --measure ARGUMENTS``."""
+    command = [sys.executable, script, "--measure", *map(str, arguments)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    process, beyond = (float(value) for value in answer.stdout.split()[-2:])
+    return process, beyond
+
+
+def show(title: str, table: pd.DataFrame) -> None:
+    """Print one table."""
+    drawn = Table(title=title)
+    for column in table.columns:
+        drawn.add_column(column.replace("_", " "), justify="left" if column == "way" else "right")
+    for row in table.itertuples(index=False):
+        drawn.add_row(*(str(value) for value in row))
+    Console().print(drawn)
