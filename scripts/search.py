@@ -19,6 +19,8 @@ import sys
 import time
 from pathlib import Path
 
+from optuna.trial import TrialState
+
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
 from ilc.search.definition import Definition, load_definition
@@ -67,7 +69,8 @@ def search(definition: Definition, folder: Path, n_workers: int, arguments: list
     check_overrides(definition)
     study = open_study(definition, folder)
     command = [sys.executable, __file__, *arguments, "--worker"]
-    logs = [folder / f"worker{i}.log" for i in range(n_workers)]
+    missing = definition.trials - len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
+    logs = [folder / f"worker{i}.log" for i in range(min(n_workers, missing))]
     workers = []
     try:
         for path in logs:

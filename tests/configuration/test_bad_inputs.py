@@ -48,6 +48,10 @@ MISTAKES = {
     "negative seed": ("seed=-1", "seed must be a whole number"),
     "threads out of range": ("threads=0", "threads must be"),
     "no hidden layers": ("model.hidden_layers=0", "positive sizes"),
+    "half of a domain-adversarial pair": (
+        "aggregator=dann",
+        "aggregator=dann and model=dann need each other",
+    ),
     "target that does not exist": ("model._target_=ilc.models.Missing", "cannot be imported"),
     "W&B mode": ("+logger.mode=cloud", "unknown key 'logger.mode'"),
     "run folder below a file": ("hydra.run.dir=/dev/null/run", "/dev/null/run"),
