@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import subprocess
 import sys
 import time
@@ -22,12 +23,13 @@ from pathlib import Path
 from optuna.trial import TrialState
 
 from ilc.configuration.command_line import run_command
+from ilc.configuration.compose import compose_experiment
 from ilc.errors import UserError
 from ilc.search.definition import Definition, load_definition
 from ilc.search.progress import SearchProgress
 from ilc.search.report import best_trial, tabulate_trials, tuned_config
 from ilc.search.study import open_study
-from ilc.search.worker import check_overrides, experiment_of, overrides_of, work
+from ilc.search.worker import check_overrides, overrides_of, work
 from ilc.training.atomic import write_text
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +54,7 @@ def main() -> None:
     if arguments.worker:
         work(definition, folder)
     elif arguments.export:
-        experiment = experiment_of(overrides_of(definition, {}))["name"]
+        experiment = compose_experiment(overrides_of(definition, {}))["name"]
         table = ROOT / "results" / experiment / "search" / f"{definition.name}_trials.csv"
         report(definition, folder, table, ROOT / "conf" / "tuned" / "searched" / f"{definition.name}.yaml")
     else:
@@ -71,11 +73,15 @@ def search(definition: Definition, folder: Path, n_workers: int, arguments: list
     command = [sys.executable, __file__, *arguments, "--worker"]
     missing = definition.trials - len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
     logs = [folder / f"worker{i}.log" for i in range(min(n_workers, missing))]
+    # What this process set to read its own errors would turn the workers' messages into tracebacks.
+    environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
     workers = []
     try:
         for path in logs:
             with path.open("ab") as log:
-                workers.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
+                workers.append(
+                    subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
+                )
         with SearchProgress(study, definition) as progress:
             while any(worker.poll() is None for worker in workers):
                 progress.update()

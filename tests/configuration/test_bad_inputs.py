@@ -43,6 +43,10 @@ MISTAKES = {
     "betas out of range": ("optimizer.betas=[2.0,0.9]", "optimizer=adam cannot be built"),
     "no epochs": ("trainer.max_epochs=0", "must be at least 1"),
     "epochs no number": ("trainer.max_epochs=many", "trainer.max_epochs must be a whole number"),
+    "stopping accuracy in per cent": (
+        "trainer.stop_below=55",
+        "trainer.stop_below must be null or an accuracy",
+    ),
     "milestones out of range": ("trainer.milestones=[50]", "fractions of training"),
     "seed no number": ("seed=x", "seed must be a whole number"),
     "negative seed": ("seed=-1", "seed must be a whole number"),

@@ -7,14 +7,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hydra import compose, initialize_config_dir
 
-from ilc.configuration import register_resolvers
-from ilc.configuration.experiment import differences, resolve
+from ilc.configuration.compose import compose_experiment
+from ilc.configuration.experiment import differences
 from ilc.errors import UserError
 from ilc.search.report import best_trial, tabulate_trials, tuned_config
 from ilc.search.study import open_study
-from ilc.search.worker import CONFIG, experiment_of, overrides_of, work
+from ilc.search.worker import overrides_of, work
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:
@@ -46,7 +45,7 @@ def test_the_rule_says_what_is_done(definition: Any) -> None:
 
 
 def test_the_exported_config_repeats_the_best_trial(definition: Any, tmp_path: Path) -> None:
-    search = definition("model.dropout=0.25", trials=3, seed=2)
+    search = definition("model.dropout=0.25", "trainer.stop_below=0.01", trials=3, seed=2)
     work(search, tmp_path / "search")
     study = open_study(search, tmp_path / "search")
     trials = tabulate_trials(study, search, tmp_path / "search")
@@ -56,9 +55,7 @@ def test_the_exported_config_repeats_the_best_trial(definition: Any, tmp_path: P
     assert "Best of 3 completed trials (0 failed) by random search" in text
     (tmp_path / "tuned" / "searched").mkdir(parents=True)
     (tmp_path / "tuned" / "searched" / "tiny.yaml").write_text(text)
-    register_resolvers()
-    with initialize_config_dir(str(CONFIG), version_base="1.3"):
-        path = f"hydra.searchpath=[file://{tmp_path}]"
-        tuned = resolve(compose("config", [path, "experiment=spirals", "tuned=searched/tiny", "seed=0"]))
-    assert differences(tuned, experiment_of(overrides_of(search, best.params))) == []
+    path = f"hydra.searchpath=[file://{tmp_path}]"
+    tuned = compose_experiment([path, "experiment=spirals", "tuned=searched/tiny", "seed=0"])
+    assert differences(tuned, compose_experiment(overrides_of(search, best.params))) == ["trainer.stop_below"]
     assert best.params["optimizer"] == tuned["optimizer"]["name"]

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from optuna.trial import TrialState
 
+from ilc.configuration.compose import compose_experiment
 from ilc.errors import UserError
 from ilc.search.claims import claim
 from ilc.search.report import tabulate_trials
 from ilc.search.study import open_study
-from ilc.search.worker import complete, experiment_of, overrides_of, work
+from ilc.search.worker import complete, overrides_of, work
 
 DIVERGES = {"choice": [1e-3, 1e30]}
 
@@ -158,7 +159,7 @@ def test_trials_are_what_their_commands_say(definition: Any, tmp_path: Path) -> 
     search = definition(trials=1)
     work(search, tmp_path)
     trial = open_study(search, tmp_path).get_trials()[0]
-    experiment = experiment_of(overrides_of(search, trial.params))
+    experiment = compose_experiment(overrides_of(search, trial.params))
     assert experiment["optimizer"]["lr"] == trial.params["optimizer.lr"]
     assert experiment["optimizer"]["name"] == trial.params["optimizer"]
     assert experiment["trainer"]["selection"] == "last"

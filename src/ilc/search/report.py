@@ -12,13 +12,17 @@ from omegaconf import OmegaConf
 from optuna import Study
 from optuna.trial import TrialState
 
+from ilc.configuration.compose import CONFIG, command_of
 from ilc.errors import UserError
 from ilc.search.claims import folder_of
 from ilc.search.definition import Definition
-from ilc.search.worker import CONFIG, command_of, overrides_of
+from ilc.search.worker import overrides_of
 
-# Overrides that say what is run on which machine, not how well it was set.
-NOT_SETTINGS = ("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger")
+# Overrides that say what is run where and how time is saved in the search, not how well it was set.
+NOT_SETTINGS = (
+    *("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger"),
+    "trainer.stop_below",
+)
 
 
 def tabulate_trials(study: Study, definition: Definition, folder: Path) -> pd.DataFrame:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-import shlex
 from pathlib import Path
-from typing import Any
 
-from hydra import compose, initialize_config_dir
 from optuna import Study
 from optuna.trial import TrialState
 
-from ilc.configuration import register_resolvers
-from ilc.configuration.experiment import resolve
+from ilc.configuration.compose import command_of, compose_experiment
 from ilc.errors import UserError
 from ilc.search.claims import Claim, claim
 from ilc.search.definition import Definition
 from ilc.search.space import Value, first_value, override
 from ilc.search.study import open_study
 from ilc.training import run
-
-CONFIG = Path(__file__).parents[3] / "conf"
 
 # A worker is one core's; none of this changes what is trained.
 WORKER = ("threads=1", "logger=none")
@@ -51,7 +45,7 @@ def complete(mine: Claim, study: Study, definition: Definition) -> None:
     overrides = overrides_of(definition, mine.parameters)
     print(f"trial {mine.number}: {' '.join(overrides)}", flush=True)
     try:
-        summary = run(experiment_of(overrides), mine.folder, command_of(overrides))
+        summary = run(compose_experiment(overrides), mine.folder, command_of(overrides))
     except UserError as error:
         if isinstance(error.__cause__, OSError):
             raise
@@ -81,28 +75,12 @@ def overrides_of(definition: Definition, parameters: dict[str, Value]) -> list[s
     return [*definition.fixed, *own, f"trainer.selection={definition.selection}", *WORKER]
 
 
-def command_of(overrides: list[str]) -> str:
-    """What repeats a trial, in a run folder of its own."""
-    return shlex.join(["python", "src/train.py", *overrides])
-
-
-def experiment_of(overrides: list[str]) -> dict[str, Any]:
-    """The resolved config, made as ``src/train.py`` makes it.
-
-    Raises:
-        HydraException, UserError: an override that does not fit the config.
-    """
-    register_resolvers()
-    with initialize_config_dir(str(CONFIG), version_base="1.3"):
-        return resolve(compose("config", overrides))
-
-
 def check_overrides(definition: Definition) -> None:
     """Compose one point of the space, so that a wrong key stops the search before it starts.
 
     Raises:
         HydraException, UserError: an override that does not fit the config.
     """
-    experiment_of(
+    compose_experiment(
         overrides_of(definition, {key: first_value(limits) for key, limits in definition.space.items()})
     )
