@@ -23,6 +23,11 @@ def test_step_takes_k_steps_at_the_initial_weight(initial: float) -> None:
     assert [schedule.jumps_at(step) for step in range(5)] == [False, False, False, True, False]
 
 
+def test_a_step_after_no_steps_is_constant() -> None:
+    schedule = PenaltySchedule("step", 7.0, 0, 1.0)
+    assert [schedule(step) for step in range(3)] == [7.0, 7.0, 7.0]
+
+
 def test_ramp_rises_and_stays() -> None:
     straight = PenaltySchedule("ramp", 10.0, 4, 2.0, power=1.0)
     assert [straight(step) for step in range(6)] == [2.0, 4.0, 6.0, 8.0, 10.0, 10.0]
@@ -37,7 +42,8 @@ def test_ramp_rises_and_stays() -> None:
         (("constant", -1.0, 1, 0.0), "finite and at least 0"),
         (("constant", math.inf, 1, 0.0), "finite and at least 0"),
         (("step", 1.0, 1, math.nan), "finite and at least 0"),
-        (("step", 1.0, 0, 0.0), "schedule_steps of at least 1"),
+        (("step", 1.0, -1, 0.0), "schedule_steps of at least 0"),
+        (("ramp", 1.0, 0, 0.0), "schedule_steps of at least 1"),
         (("ramp", 1.0, 5, 0.0, 0.0), "ramp_power"),
     ],
 )

@@ -62,7 +62,7 @@ def test_help_is_fast(root: Path) -> None:
     began = time.monotonic()
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     assert time.monotonic() - began < 3
-    assert "aggregator: and_mask, geometric_mean" in answer.stdout
+    assert "aggregator: and_mask, dann, geometric_mean" in answer.stdout
 
 
 def test_help_loads_no_torch(root: Path) -> None:

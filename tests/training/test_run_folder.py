@@ -159,6 +159,19 @@ def test_the_papers_stopping_rule(train: TrainCommand, tiny: tuple[str, ...], tm
     assert summary["test/accuracy"] < 0.6
 
 
+@pytest.mark.parametrize(("options", "epoch"), [(("optimizer.lr=1e-9",), 5), (("optimizer.lr=1e-2",), 10)])
+def test_a_run_at_chance_is_given_up_half_way(
+    options: tuple[str, ...], epoch: int, train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A run that learns the shortcuts goes on to its end."""
+    shared = ("aggregator=mean", "trainer.max_epochs=10", "trainer.stop_when_memorised=false")
+    rule = ("dataset.shortcut_variance=5", "trainer.stop_below=0.8")
+    done = train(*tiny, *shared, *rule, *options, f"hydra.run.dir={tmp_path / 'x'}")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "x" / "summary.json").read_text())
+    assert (summary["epoch"], summary["stopped"]) == (epoch, "hopeless" if epoch == 5 else "completed")
+
+
 def test_wandb_is_offline_by_default_and_closed_after_a_failure(
     train_apart: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:

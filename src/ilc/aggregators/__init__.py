@@ -2,6 +2,7 @@
 
 from ilc.aggregators.and_mask import AndMask
 from ilc.aggregators.base import Aggregator, Combined
+from ilc.aggregators.domain_adversarial import DomainAdversarial
 from ilc.aggregators.geometric_mean import GeometricMean
 from ilc.aggregators.irm_penalty import IrmPenalty
 from ilc.aggregators.mean import Mean
@@ -12,6 +13,7 @@ __all__ = [
     "Aggregator",
     "AndMask",
     "Combined",
+    "DomainAdversarial",
     "GeometricMean",
     "GradientStatistics",
     "IrmPenalty",

@@ -45,6 +45,10 @@ class Aggregator:
         """What is differentiated in each environment: the risk, unless a subclass adds a term."""
         return risk_function
 
+    def prepare_targets(self, targets: Tensor) -> Tensor:
+        """What the objective gets as targets, ``[E, N, ...]``: the same, unless a subclass adds to them."""
+        return targets
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the update and the kept share for one parameter tensor."""
         raise NotImplementedError

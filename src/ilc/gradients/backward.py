@@ -80,6 +80,7 @@ def backward(
             f"{tuple(inputs.shape)} and {tuple(targets.shape)}: stack one batch of equal size per environment"
         )
     objective = aggregator.objective(loss_fn)
+    targets = aggregator.prepare_targets(targets)
     risks, statistics, penalties = WAYS[gradients](model, objective, inputs, targets, aggregator.needs_logs)
     kept_share: dict[str, Tensor] = {}
     kept = torch.zeros((), device=risks.device)

@@ -16,13 +16,18 @@ def example_objectives(loss_fn: ObjectiveFunction, outputs: Tensor, targets: Ten
     Each example is a batch of one.
 
     Raises:
-        UserError: not one example per environment, not one output row per example, or a risk that
-            is no scalar or reaches no parameter.
+        UserError: not one example per environment, outputs that are not one tensor with a row per
+            example, or a risk that is no scalar or reaches no parameter.
     """
     if targets.shape[1] != 1:
         raise UserError(
             "per_example makes every example an environment: inputs and targets must be [E, 1, ...], got "
             f"N = {targets.shape[1]}; reshape [E, N, ...] to [E * N, 1, ...]"
+        )
+    if not isinstance(outputs, Tensor):
+        raise UserError(
+            f"per_example needs a model that returns one tensor, got {type(outputs).__name__}: use "
+            "vectorized or sequential"
         )
     if len(outputs) != len(targets):
         raise UserError(f"the model must return one row per example, got {len(outputs)} for {len(targets)}")

@@ -23,7 +23,7 @@ class PenaltySchedule:
         power: shape of the ramp: 1 is a straight line, more rises later.
 
     Raises:
-        UserError: an unknown name, a weight that is negative or not finite, steps below 1.
+        UserError: an unknown name, a weight that is negative or not finite, too few steps.
     """
 
     name: str
@@ -42,9 +42,11 @@ class PenaltySchedule:
             )
         if not 0 < self.power < math.inf:
             raise UserError(f"aggregator.ramp_power must be finite and above 0, got {self.power}")
-        if self.name != "constant" and self.steps < 1:
+        # A step after 0 steps is the constant weight; a ramp would divide by them.
+        fewest = {"constant": self.steps, "step": 0}.get(self.name, 1)
+        if self.steps < fewest:
             raise UserError(
-                f"aggregator.schedule={self.name} needs aggregator.schedule_steps of at least 1, "
+                f"aggregator.schedule={self.name} needs aggregator.schedule_steps of at least {fewest}, "
                 f"got {self.steps}"
             )
 

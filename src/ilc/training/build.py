@@ -9,10 +9,12 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import nn, optim
 
+from ilc.aggregators import DomainAdversarial
 from ilc.configuration.construct import construct, option_types, target_of
 from ilc.data import EnvironmentBatches, Environments, ExampleBatches
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS
+from ilc.models import DomainAdversarialMLP
 from ilc.objectives import RISKS
 from ilc.optim import Regularizer
 from ilc.seeding import generator_for, seed_for
@@ -64,6 +66,7 @@ def build_state(experiment: dict[str, Any], recipe: Recipe) -> TrainingState:
     model: nn.Module = construct(
         "model", OmegaConf.create(experiment["model"]), data.inputs.shape[2], data.n_outputs
     )
+    _check_partners(model, recipe)
     model = model.to(data.inputs.device)
     optimizer, regularizer = build_optimizer(OmegaConf.create(experiment["optimizer"]), model)
     batches = ExampleBatches if experiment["gradients"] in PER_EXAMPLE else EnvironmentBatches
@@ -75,6 +78,18 @@ def build_state(experiment: dict[str, Any], recipe: Recipe) -> TrainingState:
         scheduler=optim.lr_scheduler.MultiStepLR(optimizer, milestones, gamma=trainer.lr_decay),
         sampler=batches(data, experiment["dataset"]["batch_size"], generator_for(seed, "batches")),
     )
+
+
+def _check_partners(model: nn.Module, recipe: Recipe) -> None:
+    """Raise UserError where a domain-adversarial model or aggregator lacks its other half."""
+    is_adversarial = isinstance(model, DomainAdversarialMLP)
+    if is_adversarial != isinstance(recipe.aggregator, DomainAdversarial):
+        raise UserError("aggregator=dann and model=dann need each other: choose both, or neither")
+    if isinstance(model, DomainAdversarialMLP) and model.n_environments != recipe.data.n_environments:
+        raise UserError(
+            f"model.n_environments must be the dataset's {recipe.data.n_environments}, "
+            f"got {model.n_environments}: leave it out, or set dataset.n_environments"
+        )
 
 
 def build_optimizer(node: DictConfig, model: nn.Module) -> tuple[optim.Optimizer, Regularizer]:

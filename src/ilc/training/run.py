@@ -58,7 +58,7 @@ def run(experiment: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         EpochProgress(title, recipe.trainer.max_epochs, state.epoch) as progress,
     ):
         metrics = evaluations[-1] if evaluations else {}
-        while state.epoch < recipe.trainer.max_epochs and not recipe.trainer.has_memorised(metrics):
+        while state.epoch < recipe.trainer.max_epochs and recipe.trainer.reason_to_stop(metrics) is None:
             density = train_epoch(state, recipe)
             is_last = state.epoch == recipe.trainer.max_epochs
             if state.epoch % recipe.trainer.evaluate_every == 0 or is_last:

@@ -23,7 +23,7 @@ def summarize(evaluations: list[dict[str, Any]], recipe: Recipe) -> dict[str, An
     summary: dict[str, Any] = {
         **metrics,
         "selection": recipe.trainer.selection,
-        "stopped": "memorised" if recipe.trainer.has_memorised(evaluations[-1]) else "completed",
+        "stopped": recipe.trainer.reason_to_stop(evaluations[-1]) or "completed",
         "data_source": recipe.data.source,
         **recipe.data.references,
     }

@@ -1,0 +1,59 @@
+"""Configs composed in this process, as ``src/train.py`` composes them from its command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import DictConfig
+
+from ilc.configuration.experiment import resolve
+from ilc.configuration.resolvers import register_resolvers
+
+CONFIG = Path(__file__).parents[3] / "conf"
+
+
+def compose_config(overrides: Sequence[str]) -> DictConfig:
+    """The config that these overrides make.
+
+    Raises:
+        HydraException: one of them does not fit.
+    """
+    register_resolvers()
+    with initialize_config_dir(str(CONFIG), version_base="1.3"):
+        return compose("config", list(overrides))
+
+
+def compose_experiment(overrides: Sequence[str], sweep: bool = False) -> dict[str, Any]:
+    """The resolved config; ``sweep`` as for ``resolve``.
+
+    Raises:
+        HydraException, UserError: an override that does not fit.
+    """
+    return resolve(compose_config(overrides), sweep)
+
+
+def command_of(overrides: Sequence[str]) -> str:
+    """What repeats the run of these overrides, in a folder of its own."""
+    return shlex.join(["python", "src/train.py", *overrides])
+
+
+def combinations(overrides: Sequence[str]) -> list[list[str]]:
+    """Every combination of overrides that name several values (``seed=0,1`` or ``seed=range(0,50)``).
+
+    Raises:
+        HydraException: one of them cannot be read.
+    """
+    choices = []
+    for text, entry in zip(overrides, OverridesParser.create().parse_overrides(list(overrides)), strict=True):
+        if entry.is_sweep_override():
+            key = text.split("=", 1)[0]
+            choices.append([f"{key}={value}" for value in entry.sweep_string_iterator()])
+        else:
+            choices.append([text])
+    return [list(combination) for combination in product(*choices)]

@@ -1,0 +1,56 @@
+"""Runs side by side are the runs that a sweep makes one after another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ilc.configuration.compose import combinations
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def run_many(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # A run in this process sets it, and its children would show tracebacks.
+    environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
+    command = [sys.executable, str(root / "scripts" / "run_many.py"), *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environment)
+
+
+def test_combinations() -> None:
+    made = combinations(["a=1,2", "b.c=x", "seed=range(0,2)"])
+    assert made == [[a, "b.c=x", seed] for a in ("a=1", "a=2") for seed in ("seed=0", "seed=1")]
+
+
+def test_the_same_runs_as_a_sweep(
+    train: TrainCommand, tiny: tuple[str, ...], root: Path, tmp_path: Path
+) -> None:
+    options = [option for option in tiny if option != "logger=none"]
+    sweep = ["aggregator=mean,and_mask", "optimizer.lr=1e-3,1e30", "seed=1"]
+    assert train("-m", *options, "logger=none", *sweep, "hydra.sweep.dir=sweep").returncode == 1
+    done = run_many(root, *options, *sweep, "--output", str(tmp_path / "many"))
+    assert done.returncode == 1
+    assert "2 of 4 runs are done" in done.stdout
+    assert "2 runs failed" in done.stderr
+    assert "training diverged" in done.stderr
+    assert "Traceback" not in done.stderr
+    losses = []
+    for folder in ("sweep", "many"):
+        runs = sorted((tmp_path / folder).glob("spirals/*/summary.json"))
+        losses.append({path.parent.name: json.loads(path.read_text())["train/loss"] for path in runs})
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == 2
+
+
+@pytest.mark.parametrize("arguments", [["seed=0", "--workers", "0"], ["sead=0"]])
+def test_mistakes_are_readable(arguments: list[str], root: Path, tmp_path: Path) -> None:
+    done = run_many(root, *arguments, "--output", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr
