@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("overrides", nargs="+", help="as for src/train.py -m")
     parser.add_argument("--workers", type=int, default=2, help="runs at a time (default: 2)")
     parser.add_argument("--output", type=Path, default=ROOT / "outputs", help="folder of the run folders")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     runs = plan(arguments.overrides, arguments.output)
     failures = make(runs, arguments.workers)
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done, under {arguments.output}")
