@@ -1,9 +1,9 @@
 """Images drawn by a formula: what the image experiments use where CIFAR-10 cannot be had.
 
 32 x 32 pixels, three colours, ten classes: a disc, square, triangle, cross or star, filled or in
-outline, at any place, size and angle, in any colours, on a shaded background with pixel noise. The
-classes share structure that a network can learn, and no two images are alike, so that a network
-can memorise them too.
+outline, shifted, scaled and tilted, in any bright colour on a shaded dark background with pixel
+noise. The classes share structure that a network can learn, and no two images are alike, so that a
+network can memorise them too.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def _draw(labels: Tensor, random: torch.Generator) -> Tensor:
         return low + (high - low) * torch.rand(m, *shape, generator=random)
 
     axis = torch.arange(SIZE) - (SIZE - 1) / 2
-    radius, angle = uniform(6, 12), uniform(0, 2 * math.pi)
-    x = (axis.view(1, 1, -1) - uniform(-5, 5)[:, None, None]) / radius[:, None, None]
-    y = (axis.view(1, -1, 1) - uniform(-5, 5)[:, None, None]) / radius[:, None, None]
+    radius, angle = uniform(8, 13), uniform(-0.4, 0.4)
+    x = (axis.view(1, 1, -1) - uniform(-4, 4)[:, None, None]) / radius[:, None, None]
+    y = (axis.view(1, -1, 1) - uniform(-4, 4)[:, None, None]) / radius[:, None, None]
     cosine, sine = angle.cos()[:, None, None], angle.sin()[:, None, None]
     gauge = _gauge(labels // 2, cosine * x + sine * y, cosine * y - sine * x)
     edge = (1 - gauge) * radius[:, None, None]  # Roughly the pixels to the edge, so edges are one pixel soft.
@@ -55,10 +55,8 @@ def _draw(labels: Tensor, random: torch.Generator) -> Tensor:
     is_outline = (labels % 2 == 1)[:, None, None]
     ink = torch.sigmoid(2 * torch.where(is_outline, torch.minimum(edge, inner), edge)).unsqueeze(1)
 
-    # Two colours that differ by at least 0.4 in some channel; the background fades to a third.
-    front, back, far = uniform(0, 1, 3), uniform(0, 1, 3), uniform(0, 1, 3)
-    channel = torch.arange(3) == torch.randint(3, (m, 1), generator=random)
-    front = torch.where(channel, (back + uniform(0.4, 0.6, 3)).remainder(1.0), front)
+    # The shape is the brighter part; the background fades from one dark colour to another.
+    front, back, far = uniform(0.5, 1, 3), uniform(0, 0.5, 3), uniform(0, 0.5, 3)
     fade = (uniform(-1, 1)[:, None, None] * axis.view(1, 1, -1) / SIZE) + uniform(-1, 1)[
         :, None, None
     ] * axis.view(1, -1, 1) / SIZE
