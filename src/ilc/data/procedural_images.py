@@ -17,7 +17,7 @@ from torch import Tensor
 SIZE = 32
 SHAPES = ("disc", "square", "triangle", "cross", "star")
 N_CLASSES = 2 * len(SHAPES)
-PIXEL_NOISE = 0.08
+PIXEL_NOISE = 0.04
 _AT_ONCE = 1024
 
 
