@@ -13,14 +13,19 @@ from ilc.errors import UserError
 
 @dataclass(frozen=True)
 class Split:
-    """Examples for evaluation: inputs ``[M, ...]``, targets ``[M, ...]``."""
+    """Examples for evaluation: inputs ``[M, ...]``, targets ``[M, ...]``.
+
+    ``parts`` names some of them, bool ``[M]``, whose accuracy is reported apart.
+    """
 
     inputs: Tensor
     targets: Tensor
+    parts: dict[str, Tensor] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Split:
         """The same examples on another device."""
-        return Split(self.inputs.to(device), self.targets.to(device))
+        parts = {name: part.to(device) for name, part in self.parts.items()}
+        return Split(self.inputs.to(device), self.targets.to(device), parts)
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,7 @@ class Environments:
         targets: ``[E, N, ...]``, class indices (int64) for classification.
         evaluation: held-out splits by name; ``test`` is always there.
         source: where the data comes from, in words; written into every run, table and figure.
-        parts: parts of the training examples whose accuracy is reported apart, by name: which of the
-            ``E * N`` pooled examples belong, bool ``[E * N]``.
+        parts: of the pooled training examples, bool ``[E * N]`` by name; see ``Split``.
         references: known constants to set beside the metrics, such as the lowest possible risk;
             they go into every summary.
 
@@ -84,7 +88,7 @@ class Environments:
 
     def pooled(self) -> Split:
         """All training examples ``[E * N, ...]``, without the division into environments."""
-        return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1))
+        return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1), self.parts)
 
     def to(self, device: torch.device) -> Environments:
         """The same data on another device."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
@@ -16,16 +14,10 @@ NUMBERS_AT_ONCE = 2**20
 
 
 @torch.no_grad()
-def evaluate(
-    model: nn.Module, split: Split, risk: RiskFunction, parts: Mapping[str, Tensor] | None = None
-) -> dict[str, float]:
+def evaluate(model: nn.Module, split: Split, risk: RiskFunction) -> dict[str, float]:
     """``loss``, and ``accuracy`` for class targets, averaged over the examples, in evaluation mode.
 
-    Args:
-        model: what is evaluated.
-        split: on which examples.
-        risk: what ``loss`` is.
-        parts: some of the examples, bool ``[M]`` by name, whose ``accuracy_NAME`` is wanted too.
+    For every part of the split ``accuracy_NAME`` too.
     """
     was_training = model.training
     model.eval()
@@ -43,7 +35,7 @@ def evaluate(
     if correct:
         hits = torch.cat(correct)
         metrics["accuracy"] = int(hits.sum()) / len(hits)
-        for name, part in (parts or {}).items():
+        for name, part in split.parts.items():
             metrics[f"accuracy_{name}"] = int(hits[part].sum()) / max(1, int(part.sum()))
     return metrics
 

@@ -82,8 +82,7 @@ def _evaluate(state: TrainingState, recipe: Recipe, density: float) -> Metrics:
     """Metrics of the training data and of every evaluation split."""
     metrics: Metrics = {"step": state.step, "epoch": state.epoch, "mask/density": density}
     for name, split in {"train": recipe.data.pooled(), **recipe.data.evaluation}.items():
-        parts = recipe.data.parts if name == "train" else {}
-        for key, value in evaluate(state.model, split, recipe.risk, parts).items():
+        for key, value in evaluate(state.model, split, recipe.risk).items():
             metrics[f"{name}/{key}"] = value
     if isinstance(recipe.aggregator, IrmPenalty):
         metrics["train/penalty"] = evaluate_penalty(state.model, recipe.data, recipe.risk)
