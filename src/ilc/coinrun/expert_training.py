@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def network_of(policy: nn.Module, options: ExpertOptions) -> ExpertNetwork:
     return network
 
 
-class _Features(BaseFeaturesExtractor):  # type: ignore[misc]
+class _Features(BaseFeaturesExtractor):
     """The convolutions, as stable-baselines3 wants them; it scales frames to [0, 1] itself."""
 
     def __init__(self, observation_space: Any, width: int, features: int) -> None:
@@ -144,7 +145,7 @@ class _Features(BaseFeaturesExtractor):  # type: ignore[misc]
         return result
 
 
-class _Record(BaseCallback):  # type: ignore[misc]
+class _Record(BaseCallback):
     """Curve, checkpoints and a line of progress."""
 
     def __init__(self, options: ExpertOptions, folder: Path, environment: Any) -> None:
@@ -219,7 +220,7 @@ class _Record(BaseCallback):  # type: ignore[misc]
         self._rows.append(row)
         self._write_curve()
         played = frames - self.model._num_timesteps_at_start
-        seconds = (_now_ns() - self.model.start_time) / 1e9
+        seconds = (time.time_ns() - self.model.start_time) / 1e9
         left = seconds / played * (self._options.frames - frames)
         self._console.print(
             f"{frames:,} of {self._options.frames:,} frames  return {row['mean_return']:.2f}  "
@@ -231,9 +232,3 @@ class _Record(BaseCallback):  # type: ignore[misc]
         buffer = io.StringIO()
         pd.DataFrame(self._rows).to_csv(buffer, index=False, float_format="%.6g")
         write_text(self._folder / "curve.csv", buffer.getvalue())
-
-
-def _now_ns() -> int:
-    import time
-
-    return time.time_ns()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ilc.coinrun.procgen_import import import_procgen
 from ilc.errors import UserError
@@ -73,7 +74,7 @@ def _first_state(level: int, mode: str, seed: int) -> bytes:
     return state
 
 
-def frames_of(game: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def frames_of(game: Any) -> tuple[NDArray[np.float32], NDArray[np.uint8], NDArray[np.bool_]]:
     """What the copies show now.
 
     Returns:

@@ -48,4 +48,5 @@ class ExpertNetwork(nn.Module):
     @torch.no_grad()
     def distribution(self, frames: Tensor) -> Tensor:
         """The probability of each action ``[N, 15]``, float32."""
-        return self(frames).softmax(dim=1)
+        logits: Tensor = self(frames)
+        return logits.softmax(dim=1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from ilc.coinrun.game import END_EPISODE, FRAME_SHAPE, LONGEST_EPISODE, N_ACTIONS, frames_of, make_game
 from ilc.coinrun.procgen_import import import_stable_baselines3
@@ -17,7 +18,7 @@ import_stable_baselines3()
 from stable_baselines3.common.vec_env import VecEnv  # noqa: E402
 
 
-class CoinRunVecEnv(VecEnv):  # type: ignore[misc]
+class CoinRunVecEnv(VecEnv):
     """``n`` games at once; frames ``[n, 3, 64, 64]`` uint8, 15 actions, reward 10 for the coin.
 
     ``infos`` of a step that ends an episode hold what ``Monitor`` and ``DummyVecEnv`` would give:
@@ -49,7 +50,7 @@ class CoinRunVecEnv(VecEnv):  # type: ignore[misc]
         self.render_mode = None
         super().__init__(n, spaces.Box(0, 255, FRAME_SHAPE, np.uint8), spaces.Discrete(N_ACTIONS))
 
-    def reset(self) -> np.ndarray:
+    def reset(self) -> NDArray[np.uint8]:
         """Begin a new episode everywhere."""
         if self._lengths.any():
             self._game.act(np.full(self.num_envs, END_EPISODE))
@@ -58,11 +59,13 @@ class CoinRunVecEnv(VecEnv):  # type: ignore[misc]
         self._lengths[:] = 0
         return self._frames
 
-    def step_async(self, actions: np.ndarray) -> None:
+    def step_async(self, actions: NDArray[np.int64]) -> None:
         """Take note of one action per game ``[n]``."""
         self._actions = np.asarray(actions)
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step_wait(
+        self,
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Play them: frames, rewards, ends and infos."""
         before = self._frames
         self._game.act(self._actions)
@@ -76,7 +79,7 @@ class CoinRunVecEnv(VecEnv):  # type: ignore[misc]
                 infos[i] = self._end_of_episode(i, before[i], int(levels[i]["prev_level_seed"]))
         return self._frames, rewards, ended, infos
 
-    def _end_of_episode(self, i: int, last_frame: np.ndarray, level: int) -> dict[str, Any]:
+    def _end_of_episode(self, i: int, last_frame: NDArray[np.uint8], level: int) -> dict[str, Any]:
         episode_return, length = float(self._returns[i]), int(self._lengths[i])
         self._returns[i], self._lengths[i] = 0, 0
         return {
@@ -91,22 +94,20 @@ class CoinRunVecEnv(VecEnv):  # type: ignore[misc]
         """End the game."""
         self._game.close()
 
-    def get_attr(self, attr_name: str, indices: None | int | Iterable[int] = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
         """The same attribute once per game: they share one object."""
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: None | int | Iterable[int] = None) -> None:
+    def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
         """Not possible for single games."""
         raise NotImplementedError("the games share one object: nothing can be set for one of them")
 
     def env_method(
-        self, method_name: str, *arguments: Any, indices: None | int | Iterable[int] = None, **options: Any
+        self, method_name: str, *arguments: Any, indices: int | Iterable[int] | None = None, **options: Any
     ) -> list[Any]:
         """Not possible for single games."""
         raise NotImplementedError("the games share one object: no method of one of them can be called")
 
-    def env_is_wrapped(
-        self, wrapper_class: type, indices: None | int | Iterable[int] = None
-    ) -> Sequence[bool]:
+    def env_is_wrapped(self, wrapper_class: type, indices: int | Iterable[int] | None = None) -> list[bool]:
         """Never."""
         return [False for _ in self._get_indices(indices)]
