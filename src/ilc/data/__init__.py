@@ -3,12 +3,14 @@
 from ilc.data.colored_mnist import make_colored_mnist
 from ilc.data.environments import Environments, Split
 from ilc.data.linear_sem import make_linear_sem
+from ilc.data.one_environment_batches import OneEnvironmentBatches
 from ilc.data.sampler import EnvironmentBatches
 from ilc.data.spirals import make_spirals
 
 __all__ = [
     "EnvironmentBatches",
     "Environments",
+    "OneEnvironmentBatches",
     "Split",
     "make_colored_mnist",
     "make_linear_sem",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import torch
 
 from ilc.aggregators import Aggregator
 from ilc.data import Environments
@@ -23,6 +25,8 @@ class TrainerOptions:
         stop_when_memorised: the paper's rule to save time, which looks at test accuracy: stop
             when train accuracy is above 97 % with test accuracy below 60 %.
         selection: the rule that chooses the evaluation which the summary reports.
+        evaluation_examples: at most this many examples of each split are evaluated, spread evenly
+            over it; None for all.
 
     Raises:
         UserError: a number out of range.
@@ -34,6 +38,7 @@ class TrainerOptions:
     evaluate_every: int
     stop_when_memorised: bool
     selection: str = "last"
+    evaluation_examples: int | None = None
 
     def __post_init__(self) -> None:
         if self.max_epochs < 1 or self.evaluate_every < 1:
@@ -44,6 +49,10 @@ class TrainerOptions:
         if not all(0 < milestone < 1 for milestone in self.milestones):
             raise UserError(f"trainer.milestones are fractions of training in (0, 1), got {self.milestones}")
 
+        if self.evaluation_examples is not None and self.evaluation_examples < 1:
+            raise UserError(
+                f"trainer.evaluation_examples must be null or at least 1, got {self.evaluation_examples}"
+            )
         if self.selection not in RULES:
             raise UserError(f"trainer.selection must be one of {', '.join(RULES)}, got {self.selection!r}")
 
@@ -58,10 +67,11 @@ class TrainerOptions:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Data, risk and how environment gradients are obtained and combined."""
+    """Data, risk and how environment gradients are obtained and combined; where it all happens."""
 
     trainer: TrainerOptions
     data: Environments
     risk: RiskFunction
     aggregator: Aggregator
     gradients: str
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
