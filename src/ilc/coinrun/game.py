@@ -53,17 +53,15 @@ def make_pinned_game(levels: list[int], mode: str, seed: int, threads: int = 0) 
     """A gym3 environment with one copy for each of ``levels``, which plays that level again and again.
 
     gym3 has one range of levels for all copies. But a saved state carries its range, so each copy
-    is given the state of a game of its own that knows a single level.
+    is given the state of a game of its own that knows a single level. Copies of the same level
+    differ by the actions taken alone.
 
     Raises:
         UserError: as ``make_game``.
     """
-    states = [
-        _first_state(level, mode, (seed * 1_000_003 + position) % _SEEDS)
-        for position, level in enumerate(levels)
-    ]
+    states = {level: _first_state(level, mode, seed) for level in dict.fromkeys(levels)}
     game = make_game(len(levels), range(1), mode, seed, threads)
-    game.callmethod("set_state", states)
+    game.callmethod("set_state", [states[level] for level in levels])
     return game
 
 

@@ -1,5 +1,6 @@
 """Datasets: one per file, each handing over ``Environments``."""
 
+from ilc.data.coinrun import make_coinrun
 from ilc.data.colored_mnist import make_colored_mnist
 from ilc.data.environments import Environments, Split
 from ilc.data.linear_sem import make_linear_sem
@@ -12,6 +13,7 @@ __all__ = [
     "Environments",
     "OneEnvironmentBatches",
     "Split",
+    "make_coinrun",
     "make_colored_mnist",
     "make_linear_sem",
     "make_spirals",

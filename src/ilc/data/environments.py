@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +23,13 @@ class Split:
         """The same examples on another device."""
         return Split(self.inputs.to(device), self.targets.to(device))
 
+    def spread(self, n: int | None) -> Split:
+        """At most ``n`` of the examples, evenly spread over them; None for all."""
+        if n is None or n >= len(self.inputs):
+            return self
+        rows = torch.arange(n, device=self.inputs.device) * len(self.inputs) // n
+        return Split(self.inputs[rows], self.targets[rows])
+
 
 @dataclass(frozen=True)
 class Environments:
@@ -34,6 +42,8 @@ class Environments:
         source: where the data comes from, in words; written into every run, table and figure.
         references: known constants to set beside the metrics, such as the lowest possible risk;
             they go into every summary.
+        in_file: the tensors are files mapped into memory, larger than it perhaps: they stay where
+            they are, and only batches are moved to a device.
 
     Raises:
         UserError: shapes do not match, an empty environment, or values that are not finite.
@@ -44,6 +54,7 @@ class Environments:
     evaluation: dict[str, Split] = field(default_factory=dict)
     source: str = ""
     references: dict[str, float] = field(default_factory=dict)
+    in_file: bool = False
 
     def __post_init__(self) -> None:
         shapes = f"inputs {tuple(self.inputs.shape)}, targets {tuple(self.targets.shape)}"
@@ -83,7 +94,9 @@ class Environments:
         return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1))
 
     def to(self, device: torch.device) -> Environments:
-        """The same data on another device."""
+        """The same data on another device; data that is ``in_file`` stays there."""
+        if self.in_file:
+            return self
         evaluation = {name: split.to(device) for name, split in self.evaluation.items()}
         return replace(
             self, inputs=self.inputs.to(device), targets=self.targets.to(device), evaluation=evaluation
@@ -95,5 +108,7 @@ class Environments:
         for name, split in {"train": self.pooled(), **self.evaluation}.items():
             digest.update(name.encode())
             for values in (split.inputs, split.targets):
-                digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+                # Hashed where it lies: a mapped file is never copied as a whole.
+                there: Any = values.detach().cpu().contiguous().numpy()
+                digest.update(there)
         return digest.hexdigest()

@@ -3,5 +3,6 @@
 from ilc.models.fast_resnet import FastResNet
 from ilc.models.linear import Linear
 from ilc.models.mlp import MLP
+from ilc.models.resnet18 import ResNet18
 
-__all__ = ["MLP", "FastResNet", "Linear"]
+__all__ = ["MLP", "FastResNet", "Linear", "ResNet18"]

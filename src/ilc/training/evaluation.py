@@ -8,30 +8,47 @@ from torch import nn
 from ilc.data import Environments, Split
 from ilc.gradients import RiskFunction
 from ilc.objectives.irm import slope
+from ilc.objectives.risks import kl_divergence
 
 EXAMPLES_AT_ONCE = 4096
+NUMBERS_AT_ONCE = 2**22
+"""In the inputs of one batch: large images come in smaller batches."""
 
 
 @torch.no_grad()
 def evaluate(model: nn.Module, split: Split, risk: RiskFunction) -> dict[str, float]:
-    """``loss``, and ``accuracy`` for class targets, averaged over the examples, in evaluation mode."""
+    """Averages over the examples, in evaluation mode.
+
+    Args:
+        model: put back into its mode afterwards.
+        split: moved to the model's device batch by batch.
+        risk: what ``loss`` averages.
+
+    Returns:
+        ``loss``; ``accuracy`` for class targets; for target distributions ``kl``, the same as the loss,
+        and as ``accuracy`` the agreement with their most likely class.
+    """
     was_training = model.training
     model.eval()
-    loss = torch.zeros((), device=split.inputs.device, dtype=torch.float64)
-    correct = torch.zeros((), device=split.inputs.device, dtype=torch.int64)
-    is_classification = not split.targets.is_floating_point()
-    batches = zip(
-        torch.split(split.inputs, EXAMPLES_AT_ONCE), torch.split(split.targets, EXAMPLES_AT_ONCE), strict=True
-    )
-    for inputs, targets in batches:
+    device = next(model.parameters()).device
+    loss = torch.zeros((), device=device, dtype=torch.float64)
+    correct = torch.zeros((), device=device, dtype=torch.int64)
+    are_distributions = risk is kl_divergence
+    are_classes = not split.targets.is_floating_point()
+    size = min(EXAMPLES_AT_ONCE, max(1, NUMBERS_AT_ONCE // split.inputs[0].numel()))
+    for x, y in zip(torch.split(split.inputs, size), torch.split(split.targets, size), strict=True):
+        inputs, targets = x.to(device), y.to(device)
         outputs = model(inputs)
         loss += risk(outputs, targets).double() * len(inputs)
-        if is_classification:
-            correct += (outputs.argmax(dim=1) == targets).sum()
+        if are_classes or are_distributions:
+            classes = targets.argmax(dim=1) if are_distributions else targets
+            correct += (outputs.argmax(dim=1) == classes).sum()
     model.train(was_training)
     n = len(split.inputs)
     metrics = {"loss": float(loss) / n}
-    if is_classification:
+    if are_distributions:
+        metrics["kl"] = metrics["loss"]
+    if are_classes or are_distributions:
         metrics["accuracy"] = int(correct) / n
     return metrics
 
