@@ -33,10 +33,11 @@ def main(config: DictConfig) -> None:
     device = choose_device(config.device, None)
     node = OmegaConf.create({"_target_": "ilc.coinrun.expert_training.ExpertOptions", **config})
     options: ExpertOptions = construct("expert", node, without=OTHERS_KEYS)
-    network = train_expert(options, folder, device)
+    network, frames = train_expert(options, folder, device)
     sheet = {
         "what": "PPO on CoinRun, trained by scripts/train_expert.py; far fewer frames than the paper's 400M",
         **vars(options),
+        "frames": frames,
         **_measured(network, options.mode, config.evaluate_levels),
     }
     for place in (folder, *([SHIPPED] if config.ship else [])):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,8 +79,10 @@ class ExpertOptions:
             )
 
 
-def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> ExpertNetwork:
-    """Train, or continue, until ``options.frames`` are played; return the network.
+def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> tuple[ExpertNetwork, int]:
+    """Train, or continue, until ``options.frames`` are played; return the network and the frames.
+
+    They are a little more than asked for, as updates are whole.
 
     Writes ``checkpoint.pt`` and ``curve.csv``: per update the frames so far and, of the episodes that
     ended since the row before, their number, mean return, success rate and length. Games start
@@ -117,7 +120,7 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
         model.learn(options.frames - model.num_timesteps, record, reset_num_timesteps=False)
         record.save()
     environment.close()
-    return network_of(model.policy, options)
+    return network_of(model.policy, options), int(model.num_timesteps)
 
 
 def network_of(policy: nn.Module, options: ExpertOptions) -> ExpertNetwork:
@@ -208,14 +211,13 @@ class _Record(BaseCallback):
         frames = self.model.num_timesteps
         returns, lengths = np.array(self._episodes, dtype=float).reshape(-1, 2).T
         self._episodes = []
-        if not len(returns):
-            return
+        some = len(returns) > 0
         row = {
             "frames": frames,
             "episodes": len(returns),
-            "mean_return": float(returns.mean()),
-            "success_rate": float((returns > 0).mean()),
-            "mean_length": float(lengths.mean()),
+            "mean_return": float(returns.mean()) if some else math.nan,
+            "success_rate": float((returns > 0).mean()) if some else math.nan,
+            "mean_length": float(lengths.mean()) if some else math.nan,
         }
         self._rows.append(row)
         self._write_curve()
