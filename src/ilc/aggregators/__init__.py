@@ -7,6 +7,7 @@ from ilc.aggregators.geometric_mean import GeometricMean
 from ilc.aggregators.irm_penalty import IrmPenalty
 from ilc.aggregators.mean import Mean
 from ilc.aggregators.statistics import GradientStatistics
+from ilc.aggregators.temporal_mask import TemporalMask
 from ilc.aggregators.xor_mask import XorMask
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "GradientStatistics",
     "IrmPenalty",
     "Mean",
+    "TemporalMask",
     "XorMask",
 ]

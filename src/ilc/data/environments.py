@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,6 +28,14 @@ class Split:
         parts = {name: part.to(device) for name, part in self.parts.items()}
         return Split(self.inputs.to(device), self.targets.to(device), parts)
 
+    def spread(self, n: int | None) -> Split:
+        """At most ``n`` of the examples, evenly spread over them; None for all."""
+        if n is None or n >= len(self.inputs):
+            return self
+        rows = torch.arange(n, device=self.inputs.device) * len(self.inputs) // n
+        parts = {name: part[rows] for name, part in self.parts.items()}
+        return Split(self.inputs[rows], self.targets[rows], parts)
+
 
 @dataclass(frozen=True)
 class Environments:
@@ -40,6 +49,8 @@ class Environments:
         parts: of the pooled training examples, bool ``[E * N]`` by name; see ``Split``.
         references: known constants to set beside the metrics, such as the lowest possible risk;
             they go into every summary.
+        in_file: the tensors are files mapped into memory, larger than it perhaps: they stay where
+            they are, and only batches are moved to a device.
 
     Raises:
         UserError: shapes do not match, an empty environment, or values that are not finite.
@@ -51,6 +62,7 @@ class Environments:
     source: str = ""
     parts: dict[str, Tensor] = field(default_factory=dict)
     references: dict[str, float] = field(default_factory=dict)
+    in_file: bool = False
 
     def __post_init__(self) -> None:
         shapes = f"inputs {tuple(self.inputs.shape)}, targets {tuple(self.targets.shape)}"
@@ -91,7 +103,9 @@ class Environments:
         return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1), self.parts)
 
     def to(self, device: torch.device) -> Environments:
-        """The same data on another device."""
+        """The same data on another device; data that is ``in_file`` stays there."""
+        if self.in_file:
+            return self
         return replace(
             self,
             inputs=self.inputs.to(device),
@@ -106,5 +120,7 @@ class Environments:
         for name, split in {"train": self.pooled(), **self.evaluation}.items():
             digest.update(name.encode())
             for values in (split.inputs, split.targets):
-                digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+                # Hashed where it lies: a mapped file is never copied as a whole.
+                there: Any = values.detach().cpu().contiguous().numpy()
+                digest.update(there)
         return digest.hexdigest()

@@ -9,15 +9,16 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import nn, optim
 
-from ilc.aggregators import DomainAdversarial
+from ilc.aggregators import Aggregator, DomainAdversarial, TemporalMask
 from ilc.configuration.construct import construct, option_types, target_of
-from ilc.data import EnvironmentBatches, Environments, ExampleBatches
+from ilc.data import Environments
 from ilc.errors import UserError
-from ilc.gradients import PER_EXAMPLE, WAYS
+from ilc.gradients import WAYS
 from ilc.models import DomainAdversarialMLP
 from ilc.objectives import RISKS
 from ilc.optim import Regularizer
-from ilc.seeding import generator_for, seed_for
+from ilc.seeding import seed_for
+from ilc.training.batches import build_sampler
 from ilc.training.random_state import seed_everything
 from ilc.training.recipe import Recipe
 from ilc.training.selection import check_selection
@@ -40,6 +41,7 @@ def build_recipe(experiment: dict[str, Any], device: torch.device) -> Recipe:
         aggregator=construct("aggregator", OmegaConf.create(experiment["aggregator"])),
         gradients=experiment["gradients"],
         data=_build_data(experiment).to(device),
+        device=device,
     )
     check_selection(recipe.trainer.selection, recipe.data.evaluation)
     return recipe
@@ -51,7 +53,7 @@ def _build_data(experiment: dict[str, Any]) -> Environments:
     offered = {"seed": seed_for(experiment["seed"], "data"), "data_dir": experiment["data_dir"]}
     for key in offered.keys() & option_types(target_of(node)).keys():
         node[key] = offered[key]
-    data: Environments = construct("dataset", node, without=["batch_size"])
+    data: Environments = construct("dataset", node, without=["batch_size", "batches"])
     return data
 
 
@@ -67,16 +69,17 @@ def build_state(experiment: dict[str, Any], recipe: Recipe) -> TrainingState:
         "model", OmegaConf.create(experiment["model"]), data.inputs.shape[2], data.n_outputs
     )
     _check_partners(model, recipe)
-    model = model.to(data.inputs.device)
-    optimizer, regularizer = build_optimizer(OmegaConf.create(experiment["optimizer"]), model)
-    batches = ExampleBatches if experiment["gradients"] in PER_EXAMPLE else EnvironmentBatches
+    model = model.to(recipe.device)
+    optimizer, regularizer = build_optimizer(
+        OmegaConf.create(experiment["optimizer"]), model, recipe.aggregator
+    )
     milestones = [int(fraction * trainer.max_epochs) for fraction in trainer.milestones]
     return TrainingState(
         model=model,
         optimizer=optimizer,
         regularizer=regularizer,
         scheduler=optim.lr_scheduler.MultiStepLR(optimizer, milestones, gamma=trainer.lr_decay),
-        sampler=batches(data, experiment["dataset"]["batch_size"], generator_for(seed, "batches")),
+        sampler=build_sampler(experiment, recipe),
     )
 
 
@@ -92,11 +95,13 @@ def _check_partners(model: nn.Module, recipe: Recipe) -> None:
         )
 
 
-def build_optimizer(node: DictConfig, model: nn.Module) -> tuple[optim.Optimizer, Regularizer]:
+def build_optimizer(
+    node: DictConfig, model: nn.Module, aggregator: Aggregator
+) -> tuple[optim.Optimizer, Regularizer]:
     """The optimizer, and the regularizer that shares its section.
 
     Raises:
-        UserError: an option that they refuse.
+        UserError: an option that they refuse, or an optimizer that the aggregator cannot mask.
     """
     for key in ("lr", "weight_decay", "l1"):
         value = node[key]
@@ -108,5 +113,12 @@ def build_optimizer(node: DictConfig, model: nn.Module) -> tuple[optim.Optimizer
     optimizer: optim.Optimizer = construct(
         "optimizer", node, parameters, without=("weight_decay", "l1", "decoupled")
     )
+    if isinstance(aggregator, TemporalMask):
+        if not isinstance(optimizer, optim.Adam):
+            raise UserError(
+                "aggregator=temporal_mask is a kind of Adam and takes its lr and betas from optimizer=adam, "
+                f"got optimizer={node.name}"
+            )
+        optimizer = aggregator.optimizer(parameters, node.lr, tuple(node.betas))
     regularizer = Regularizer(parameters, float(node.weight_decay), float(node.l1), bool(node.decoupled))
     return optimizer, regularizer

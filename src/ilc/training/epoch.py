@@ -8,6 +8,7 @@ from torch import Tensor
 from ilc.aggregators import IrmPenalty
 from ilc.errors import UserError
 from ilc.gradients import backward
+from ilc.optim import TemporalMaskAdam
 from ilc.training.recipe import Recipe
 from ilc.training.state import TrainingState
 
@@ -19,21 +20,24 @@ def train_epoch(state: TrainingState, recipe: Recipe) -> float:
         UserError: a risk, a penalty or a parameter is no longer finite.
     """
     state.model.train()
-    aggregator = recipe.aggregator
+    aggregator, optimizer = recipe.aggregator, state.optimizer
     first_step = state.step
     risks, penalties, densities = [], [], []
     for inputs, targets in state.sampler:
-        lr = state.optimizer.param_groups[0]["lr"]
+        lr = optimizer.param_groups[0]["lr"]
         aggregator.step = state.step
         if aggregator.restarts_optimizer:
-            state.optimizer.state.clear()
+            optimizer.state.clear()
         result = backward(state.model, recipe.risk, inputs, targets, aggregator, recipe.gradients)
         state.regularizer.before_step(aggregator.loss_scale)
-        state.optimizer.step()
+        optimizer.step()
         state.regularizer.after_step(lr)
         risks.append(result.risks.mean())
         penalties.append(result.penalties.mean())
-        densities.append(result.mask_density)
+        mask_density = (
+            optimizer.kept_share if isinstance(optimizer, TemporalMaskAdam) else result.mask_density
+        )
+        densities.append(mask_density)
         state.step += 1
     state.scheduler.step()
     state.epoch += 1

@@ -44,7 +44,9 @@ class EpochProgress:
             ""
             if metrics is None
             else "  ".join(
-                f"{key} {metrics[key]:.3f}" for key in ("train/accuracy", "test/accuracy") if key in metrics
+                f"{key} {metrics[key]:.3f}"
+                for key in ("train/accuracy", "test/accuracy", "test/kl")
+                if key in metrics
             )
         )
         if self._console.is_terminal:

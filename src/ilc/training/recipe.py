@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import torch
 
 from ilc.aggregators import Aggregator
 from ilc.data import Environments
@@ -25,6 +27,8 @@ class TrainerOptions:
         stop_below: training accuracy below which a run is given up once half of its epochs are over;
             None for never. Deviation: ours, to save time in searches; it looks at no test data.
         selection: the rule that chooses the evaluation which the summary reports.
+        evaluation_examples: at most this many examples of each split are evaluated, spread evenly
+            over it; None for all.
 
     Raises:
         UserError: a number out of range.
@@ -37,6 +41,7 @@ class TrainerOptions:
     stop_when_memorised: bool
     selection: str = "last"
     stop_below: float | None = None
+    evaluation_examples: int | None = None
 
     def __post_init__(self) -> None:
         if self.max_epochs < 1 or self.evaluate_every < 1:
@@ -49,6 +54,10 @@ class TrainerOptions:
         if self.stop_below is not None and not 0 <= self.stop_below <= 1:
             raise UserError(
                 f"trainer.stop_below must be null or an accuracy in [0, 1], got {self.stop_below}"
+            )
+        if self.evaluation_examples is not None and self.evaluation_examples < 1:
+            raise UserError(
+                f"trainer.evaluation_examples must be null or at least 1, got {self.evaluation_examples}"
             )
         if self.selection not in RULES:
             raise UserError(f"trainer.selection must be one of {', '.join(RULES)}, got {self.selection!r}")
@@ -68,10 +77,11 @@ class TrainerOptions:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Data, risk and how environment gradients are obtained and combined."""
+    """Data, risk and how environment gradients are obtained and combined; where it all happens."""
 
     trainer: TrainerOptions
     data: Environments
     risk: RiskFunction
     aggregator: Aggregator
     gradients: str
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))

@@ -82,7 +82,8 @@ def _evaluate(state: TrainingState, recipe: Recipe, density: float) -> Metrics:
     """Metrics of the training data and of every evaluation split."""
     metrics: Metrics = {"step": state.step, "epoch": state.epoch, "mask/density": density}
     for name, split in {"train": recipe.data.pooled(), **recipe.data.evaluation}.items():
-        for key, value in evaluate(state.model, split, recipe.risk).items():
+        some = split.spread(recipe.trainer.evaluation_examples)
+        for key, value in evaluate(state.model, some, recipe.risk).items():
             metrics[f"{name}/{key}"] = value
     if isinstance(recipe.aggregator, IrmPenalty):
         metrics["train/penalty"] = evaluate_penalty(state.model, recipe.data, recipe.risk)

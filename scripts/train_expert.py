@@ -1,0 +1,72 @@
+"""Train the CoinRun expert with PPO: ``python scripts/train_expert.py``.
+
+About an hour on one core; ``--config-name paper`` for the paper's 400M frames, ``frames=2_000_000`` and so
+on for every other key. The same command continues an interrupted training, with more frames also a
+finished one. ``ship=true`` puts the expert into the package and its curve into ``results/coinrun``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from ilc.configuration.command_line import run_command
+
+RESULTS = Path(__file__).parents[1] / "results" / "coinrun"
+OTHERS_KEYS = ("device", "evaluate_levels", "ship")
+
+
+@hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
+def main(config: DictConfig) -> None:
+    """Train, play unseen levels, write the expert and what is known of it."""
+    from ilc.atomic import write_text
+    from ilc.coinrun.expert import SHIPPED, save_expert
+    from ilc.coinrun.expert_training import ExpertOptions, train_expert
+    from ilc.configuration.construct import construct
+    from ilc.training.device import choose_device
+
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    device = choose_device(config.device, None)
+    node = OmegaConf.create({"_target_": "ilc.coinrun.expert_training.ExpertOptions", **config})
+    options: ExpertOptions = construct("expert", node, without=OTHERS_KEYS)
+    network, frames = train_expert(options, folder, device)
+    sheet = {
+        "what": "PPO on CoinRun, trained by scripts/train_expert.py; far fewer frames than the paper's 400M",
+        **vars(options),
+        "frames": frames,
+        **_measured(network, options.mode, config.evaluate_levels),
+    }
+    for place in (folder, *([SHIPPED] if config.ship else [])):
+        save_expert(place, network, sheet)
+    if config.ship:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        write_text(RESULTS / "expert_curve.csv", (folder / "curve.csv").read_text())
+    print(
+        f"success on {sheet['evaluated_levels']} unseen levels: expert {sheet['success_rate']:.3f}, "
+        f"random policy {sheet['success_rate_of_a_random_policy']:.3f}"
+    )
+    print(folder)
+
+
+def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:
+    """Success rates on unseen levels."""
+    from ilc.coinrun.levels import EXPERT_TRAIN, UNSEEN
+    from ilc.coinrun.play import random_policy, returns_on
+
+    levels = UNSEEN[:n_levels]
+    print(f"playing {len(levels)} unseen levels, then again at random")
+    return {
+        "levels_trained_on": [EXPERT_TRAIN.start, EXPERT_TRAIN.stop - 1],
+        "levels_evaluated_on": [levels.start, levels.stop - 1],
+        "evaluated_levels": len(levels),
+        "success_rate": float((returns_on(network.distribution, levels, mode) > 0).mean()),
+        "success_rate_of_a_random_policy": float((returns_on(random_policy, levels, mode) > 0).mean()),
+    }
+
+
+if __name__ == "__main__":
+    run_command(main)

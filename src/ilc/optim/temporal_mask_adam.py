@@ -1,0 +1,223 @@
+"""Adam whose steps keep only the components that agreed over time (paper, Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ilc.errors import UserError
+
+shrink = torch.ops.aten.hardshrink_backward.grad_input
+"""Of (x, y, limit): x where |y| > limit, else 0. The derivative of a function that nobody needs here."""
+
+PIECE = 2**18
+"""Components updated at once on a CPU: few enough for all intermediate results to stay in its cache."""
+
+
+class TemporalMaskAdam(torch.optim.Optimizer):
+    """The temporal AND-mask: steps only where the gradient's sign has agreed over time.
+
+    With every batch from another environment, agreement over steps is agreement across
+    environments. Per component, with the gradient g (paper, Algorithm 1)::
+
+        m <- b1 m + (1 - b1) g
+        v <- b2 v + (1 - b2) g^2
+        a <- b3 a + (1 - b3) sign(g)
+        theta <- theta - lr * m * [|a| >= agreement_threshold] / sqrt(v + eps)
+
+    There is no bias correction and eps is inside the root, as printed. ``pytorch_form=True`` takes
+    the Adam of PyTorch around the same mask: m and v corrected for their start at zero, eps added
+    to the root; a stays as it is. Threshold 0 is plain Adam of the same form, to the bit.
+
+    As a starts from zero, |a| is at most 1 - b3^t after t steps: nothing moves before that reaches
+    the threshold. At threshold 1 nothing ever does, but for rounding.
+
+    The decay is a second update after the mask, theta <- theta (1 - lr * weight_decay), which masks
+    nothing; ``decoupled=False`` adds weight_decay * theta to g before everything else instead.
+
+    Args:
+        params: parameters or groups of them.
+        lr: step size, at least 0.
+        betas: b1, b2 and b3, each in [0, 1).
+        agreement_threshold: tau in [0, 1]; the comparison is inclusive.
+        eps: at least 0; inside the root unless ``pytorch_form``.
+        weight_decay: at least 0.
+        decoupled: see above.
+        pytorch_form: see above.
+
+    Raises:
+        UserError: a value out of range, or no parameters.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float, float] = (0.9, 0.999, 0.9),
+        agreement_threshold: float = 0.4,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        decoupled: bool = True,
+        pytorch_form: bool = False,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "agreement_threshold": agreement_threshold,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "decoupled": decoupled,
+            "pytorch_form": pytorch_form,
+        }
+        self._masks: list[tuple[Tensor, float]] = []
+        params = list(params)
+        if not params:
+            raise UserError("TemporalMaskAdam got no parameters: give it model.parameters()")
+        super().__init__(params, defaults)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters with options of their own, checked like all others.
+
+        Raises:
+            UserError: a value out of range.
+        """
+        _check(self.defaults | param_group)
+        super().add_param_group(param_group)
+
+    @property
+    def kept_share(self) -> Tensor:
+        """The share of components that the last step's mask kept (0-d); 1 before any step.
+
+        Made when asked for, so that a step does not pay for it.
+        """
+        if not self._masks:
+            return torch.ones(())
+        device = self._masks[0][0].device
+        kept = torch.stack([(a.abs() > limit).sum().to(device) for a, limit in self._masks]).sum()
+        return kept / sum(a.numel() for a, _ in self._masks)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Take one step along the gradients; parameters without one are left alone.
+
+        Raises:
+            UserError: a sparse or complex gradient.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._masks = []
+        for group in self.param_groups:
+            rows = [self._row(p) for p in group["params"] if p.grad is not None]
+            limit = _largest_masked(group["agreement_threshold"], rows[0].a.dtype) if rows else 0.0
+            self._masks += [(row.a, limit) for row in rows]
+            for rows_at_once in _bundles(rows):
+                _update(rows_at_once, group, limit)
+        return loss
+
+    def _row(self, p: Tensor) -> _Row:
+        """A parameter with its gradient and its memory, which is zero at first."""
+        assert p.grad is not None
+        if p.grad.is_sparse or p.grad.is_complex():
+            raise UserError("TemporalMaskAdam needs dense real gradients: use sparse=False in embeddings")
+        state = self.state[p]
+        if not state:
+            for name in ("momentum", "second_moment", "sign_average"):
+                state[name] = torch.zeros_like(p)
+            state["step"] = torch.zeros(())
+        state["step"] += 1
+        memory = (state["momentum"], state["second_moment"], state["sign_average"])
+        return _Row(p, p.grad, *memory, float(state["step"]))
+
+
+class _Row(NamedTuple):
+    """A parameter, gradient, momentum, second moment and sign average of one shape; steps so far."""
+
+    p: Tensor
+    g: Tensor
+    m: Tensor
+    v: Tensor
+    a: Tensor
+    steps: float
+
+
+def _bundles(rows: list[_Row]) -> Iterator[list[_Row]]:
+    """What is updated together: everything on an accelerator, on a CPU pieces that its cache holds."""
+    if any(row.p.device.type != "cpu" for row in rows):
+        yield rows
+        return
+    for row in rows:
+        tensors = row[:5]
+        if row.p.numel() <= PIECE or not all(tensor.is_contiguous() for tensor in tensors):
+            yield [row]
+            continue
+        flat = [torch.split(tensor.view(-1), PIECE) for tensor in tensors]
+        for p, g, m, v, a in zip(*flat, strict=True):
+            yield [_Row(p, g, m, v, a, row.steps)]
+
+
+def _update(rows: list[_Row], group: dict[str, Any], limit: float) -> None:
+    """Algorithm 1, in place."""
+    parameters, gradients, m, v, a, steps = (list(column) for column in zip(*rows, strict=True))
+    lr, decay, eps = group["lr"], group["weight_decay"], group["eps"]
+    beta_1, beta_2, beta_3 = group["betas"]
+    if decay and not group["decoupled"]:
+        gradients = list(torch._foreach_add(gradients, parameters, alpha=decay))
+    torch._foreach_lerp_(m, gradients, 1 - beta_1)
+    torch._foreach_mul_(v, beta_2)
+    torch._foreach_addcmul_(v, gradients, gradients, value=1 - beta_2)
+    signs = torch._foreach_sign(gradients)
+    torch._foreach_lerp_(a, signs, 1 - beta_3)
+    # m where |a| > limit, 0 elsewhere, in one pass; comparing, then multiplying by booleans takes
+    # as long as all the rest together. Where a is NaN so is m, and it passes: it cannot hide.
+    masked = [
+        shrink(moment, average, limit, grad_input=memory)
+        for moment, average, memory in zip(m, a, signs, strict=True)
+    ]
+    if group["pytorch_form"]:
+        # Both sides of the fraction times the root of v's correction, which spares a pass.
+        roots = [math.sqrt(1 - beta_2**t) for t in steps]
+        denominators = torch._foreach_sqrt(v)
+        torch._foreach_add_(denominators, [eps * root for root in roots])
+        factors = [-lr * root / (1 - beta_1**t) for root, t in zip(roots, steps, strict=True)]
+        torch._foreach_addcdiv_(parameters, masked, denominators, factors)
+    else:
+        denominators = torch._foreach_add(v, eps)
+        torch._foreach_sqrt_(denominators)
+        torch._foreach_addcdiv_(parameters, masked, denominators, value=-lr)
+    if decay and group["decoupled"]:
+        torch._foreach_mul_(parameters, 1 - lr * decay)
+
+
+def _largest_masked(threshold: float, dtype: torch.dtype) -> float:
+    """The largest |a| below the threshold: the comparison with the threshold is inclusive."""
+    if threshold == 0:
+        return -1.0
+    exact = torch.tensor(threshold, dtype=dtype)
+    return torch.nextafter(exact, torch.zeros_like(exact)).item()
+
+
+def _check(group: dict[str, Any]) -> None:
+    """Raise UserError for the first value out of range."""
+    for key in ("lr", "eps", "weight_decay"):
+        if not _is_number(group[key]) or group[key] < 0:
+            raise UserError(f"{key} must be a finite number of at least 0, got {group[key]!r}")
+    betas = group["betas"]
+    # A list may come from a config file.
+    if len(betas) != 3 or not all(_is_number(beta) and 0 <= beta < 1 for beta in betas):
+        raise UserError(f"betas must be three numbers in [0, 1): beta_1, beta_2 and beta_3, got {betas!r}")
+    threshold = group["agreement_threshold"]
+    if not _is_number(threshold) or not 0 <= threshold <= 1:
+        raise UserError(
+            f"agreement_threshold must lie in [0, 1], got {threshold!r}: 0 keeps every component, "
+            "0.4 those whose sign average is at least 0.4 in size"
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
