@@ -9,6 +9,7 @@ something (paper, appendix, "Correlation plots"; thesis, section 3.3.1).
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -24,7 +25,7 @@ from ilc.seeding import generator_for, seed_for
 
 
 class SignalGradients(NamedTuple):
-    """Statistics of the spirals' gradients by parameter, and the mean gradients ``[P]`` of each signal alone."""
+    """Statistics of the spirals' gradients by parameter; mean gradients ``[P]`` of each signal alone."""
 
     spirals: dict[str, GradientStatistics]
     mechanism: Tensor
@@ -32,23 +33,12 @@ class SignalGradients(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Pearson correlation and least-squares line ``signal = slope * average + intercept``."""
+    """Kept components, their Pearson correlation and the line ``signal = slope * average + intercept``."""
 
+    kept_components: int
     correlation: float
     slope: float
     intercept: float
-
-
-class Kept(NamedTuple):
-    """The components that a mask keeps: which ones, bool ``[P]``, and their average gradient ``[kept]``."""
-
-    components: Tensor
-    average: Tensor
-
-    @property
-    def share(self) -> float:
-        """Kept components among all, from 0 to 1."""
-        return len(self.average) / len(self.components)
 
 
 def network_and_spirals(
@@ -56,7 +46,8 @@ def network_and_spirals(
 ) -> tuple[nn.Module, Environments]:
     """A fresh perceptron and one batch of spirals, at the paper's size unless told otherwise.
 
-    Deviation: the paper's "batches of size 1024" are read as examples per environment, as ``dataset.batch_size`` is.
+    Deviation: the paper's "batches of size 1024" are read as examples per environment, as
+    ``dataset.batch_size`` is.
     """
     spirals = make_spirals(seed_for(seed, "data"), n_environments, batch_size, n_test=1)
     torch.manual_seed(seed_for(seed, "model and dropout"))
@@ -74,23 +65,25 @@ def signal_gradients(model: nn.Module, spirals: Environments, seed: int) -> Sign
     return SignalGradients(statistics[0], _combined(Mean(), statistics[1]), _combined(Mean(), statistics[2]))
 
 
-def kept(gradients: SignalGradients, aggregator: Aggregator) -> Kept:
-    """Mask the spirals' gradient and leave out the zeros, as the paper does."""
-    average = _combined(aggregator, gradients.spirals)
-    components = average != 0
-    return Kept(components, average[components])
+def masked_average(gradients: SignalGradients, aggregator: Aggregator) -> Tensor:
+    """The aggregator's update ``[P]`` on the spirals, zero where it keeps nothing."""
+    return _combined(aggregator, gradients.spirals)
 
 
 def compare(average: Tensor, signal: Tensor) -> Comparison:
-    """Set two lists of components against each other; NaN where fewer than two or no spread."""
-    if len(average) < 2:
-        return Comparison(float("nan"), float("nan"), float("nan"))
+    """Set the components of two gradients against each other, without the average's zeros, as the paper does.
+
+    NaN where fewer than two components are kept.
+    """
+    chosen = average != 0
     # float64, because 140,000 squares of very different sizes are added.
-    x, y = average.double(), signal.double()
+    x, y = average[chosen].double(), signal[chosen].double()
+    if len(x) < 2:
+        return Comparison(len(x), math.nan, math.nan, math.nan)
     x_centred, y_centred = x - x.mean(), y - y.mean()
     slope = (x_centred @ y_centred) / (x_centred @ x_centred)
     correlation = (x_centred @ y_centred) / (x_centred.norm() * y_centred.norm())
-    return Comparison(float(correlation), float(slope), float(y.mean() - slope * x.mean()))
+    return Comparison(len(x), float(correlation), float(slope), float(y.mean() - slope * x.mean()))
 
 
 def _combined(aggregator: Aggregator, statistics: dict[str, GradientStatistics]) -> Tensor:

@@ -26,8 +26,7 @@ def shortcut_only(spirals: Environments, random: torch.Generator) -> Environment
 
 def _shuffled(spirals: Environments, dimensions: slice, random: torch.Generator) -> Environments:
     """Move the chosen dimensions of every example together, so that what binds them to each other stays."""
-    n_environments, n_examples, _ = spirals.inputs.shape
-    order = torch.randperm(n_environments * n_examples, generator=random)
     inputs = spirals.inputs.flatten(0, 1).clone()
+    order = torch.randperm(len(inputs), generator=random)
     inputs[:, dimensions] = inputs[order][:, dimensions]
-    return replace(spirals, inputs=inputs.unflatten(0, (n_environments, n_examples)))
+    return replace(spirals, inputs=inputs.view_as(spirals.inputs))
