@@ -1,6 +1,6 @@
 """Compare the two votes of an example during training: its loss's gradient, its share of the batch's.
 
-    python scripts/compare_votes.py              writes results/cifar/votes.csv; about ten minutes on one core
+    python scripts/compare_votes.py              writes results/cifar/votes.csv; about five minutes on one core
     python scripts/compare_votes.py --epochs 2   a short look
 
 Trains the network of ``experiment=cifar_random_labels`` with shares and a mask, on true and on random
@@ -85,9 +85,9 @@ def weights(model: nn.Module, statistics: dict[str, GradientStatistics]) -> dict
 def main() -> None:
     """Compare on true and random labels and write the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=24)
+    parser.add_argument("--epochs", type=int, default=18)
     parser.add_argument("--every", type=int, default=40, help="steps between comparisons")
-    parser.add_argument("--images", type=int, default=5000)
+    parser.add_argument("--images", type=int, default=4800)
     parser.add_argument("--width", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(

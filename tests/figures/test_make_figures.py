@@ -52,4 +52,4 @@ def test_an_unknown_name_is_a_readable_error(root: Path) -> None:
     command = [sys.executable, str(root / "scripts" / "make_figures.py"), "figure99"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: no figure or table is called 'figure99'")
+    assert "Error: no figure or table is called 'figure99'" in done.stderr, done.stderr

@@ -19,17 +19,21 @@ class ExampleBatches:
     from one CPU generator, whose state is the sampler's state.
 
     Args:
-        environments: the data, already on the device it is trained on; its own division into
-            environments plays no part.
+        environments: the data; its own division into environments plays no part.
         batch_size: B, examples per step; None for all of them.
         generator: source of the order.
+        device: where the batches are wanted; None for where the data is.
 
     Raises:
         UserError: a batch size below 1 or above the number of examples.
     """
 
     def __init__(
-        self, environments: Environments, batch_size: int | None, generator: torch.Generator
+        self,
+        environments: Environments,
+        batch_size: int | None,
+        generator: torch.Generator,
+        device: torch.device | None = None,
     ) -> None:
         self._examples = environments.pooled()
         n = len(self._examples.targets)
@@ -40,6 +44,7 @@ class ExampleBatches:
                 f"between 1 and {n}, got {batch_size!r}"
             )
         self._generator = generator
+        self._device = environments.inputs.device if device is None else device
 
     def __len__(self) -> int:
         """Steps per epoch."""
@@ -49,7 +54,7 @@ class ExampleBatches:
         inputs, targets = self._examples.inputs, self._examples.targets
         order = torch.randperm(len(targets), generator=self._generator).to(inputs.device)
         for chosen in torch.split(order[: len(self) * self._batch_size], self._batch_size):
-            yield inputs[chosen].unsqueeze(1), targets[chosen].unsqueeze(1)
+            yield inputs[chosen].unsqueeze(1).to(self._device), targets[chosen].unsqueeze(1).to(self._device)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The generator's state."""

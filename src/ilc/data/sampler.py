@@ -19,16 +19,21 @@ class EnvironmentBatches:
     generator, so that it is the same on every device; its state is the sampler's state.
 
     Args:
-        environments: the data, already on the device it is trained on.
+        environments: the data.
         batch_size: B, examples per environment and step; None for all of them (one step per epoch).
         generator: source of the order.
+        device: where the batches are wanted; None for where the data is.
 
     Raises:
         UserError: a batch size below 1 or above N.
     """
 
     def __init__(
-        self, environments: Environments, batch_size: int | None, generator: torch.Generator
+        self,
+        environments: Environments,
+        batch_size: int | None,
+        generator: torch.Generator,
+        device: torch.device | None = None,
     ) -> None:
         n = environments.examples_per_environment
         self._batch_size = n if batch_size is None else batch_size
@@ -39,6 +44,7 @@ class EnvironmentBatches:
             )
         self._data = environments
         self._generator = generator
+        self._device = environments.inputs.device if device is None else device
         self._rows = torch.arange(environments.n_environments, device=environments.inputs.device)[:, None]
 
     def __len__(self) -> int:
@@ -48,12 +54,13 @@ class EnvironmentBatches:
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
         data = self._data
         if self._batch_size == data.examples_per_environment:
-            yield data.inputs, data.targets
+            yield data.inputs.to(self._device), data.targets.to(self._device)
             return
         shape = (data.n_environments, data.examples_per_environment)
         order = torch.rand(shape, generator=self._generator).argsort(dim=1).to(data.inputs.device)
         for columns in torch.split(order, self._batch_size, dim=1):
-            yield data.inputs[self._rows, columns], data.targets[self._rows, columns]
+            inputs, targets = data.inputs[self._rows, columns], data.targets[self._rows, columns]
+            yield inputs.to(self._device), targets.to(self._device)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The generator's state."""

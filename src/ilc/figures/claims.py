@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.figures import consistency_claims, irm_claims
+from ilc.figures import consistency_claims, irm_claims, spirals_claims
 
 CHANCE = 0.5
 
@@ -16,6 +16,7 @@ def tabulate(results: Path) -> pd.DataFrame:
     return pd.DataFrame(
         [
             *spirals(results),
+            *spirals_claims.correlations(results),
             *irm_claims.linear(results),
             *irm_claims.colored(results),
             *irm_claims.stability(results),

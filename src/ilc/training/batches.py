@@ -41,9 +41,14 @@ def build_sampler(experiment: dict[str, Any], recipe: Recipe) -> Sampler:
         )
     generator = generator_for(experiment["seed"], "batches")
     if experiment["gradients"] in PER_EXAMPLE:
-        return ExampleBatches(recipe.data, dataset["batch_size"], generator)
+        if choice != "every_environment":
+            raise UserError(
+                f"gradients={experiment['gradients']} draws examples from all environments: take "
+                "dataset.batches=every_environment, or gradients=sequential"
+            )
+        return ExampleBatches(recipe.data, dataset["batch_size"], generator, recipe.device)
     if choice == "every_environment":
-        return EnvironmentBatches(recipe.data, dataset["batch_size"], generator)
+        return EnvironmentBatches(recipe.data, dataset["batch_size"], generator, recipe.device)
     if not isinstance(aggregator, Mean):
         raise UserError(
             f"aggregator={name} compares the environments of one batch, and dataset.batches=one_environment "
