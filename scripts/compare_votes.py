@@ -1,6 +1,6 @@
 """Compare the two votes of an example during training: its loss's gradient, its share of the batch's.
 
-    python scripts/compare_votes.py              writes results/cifar/votes.csv; about five minutes on one core
+    python scripts/compare_votes.py              writes results/cifar/votes.csv; five minutes on one core
     python scripts/compare_votes.py --epochs 2   a short look
 
 Trains the network of ``experiment=cifar_random_labels`` with shares and a mask, on true and on random

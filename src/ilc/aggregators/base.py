@@ -28,6 +28,8 @@ class Aggregator:
     """
 
     needs_logs: ClassVar[bool] = False
+    has_irm_penalty: ClassVar[bool] = False
+    """Whether the IRM penalty belongs into the metrics."""
     step: int = 0
     """Optimizer steps taken so far, kept current by the training loop."""
 
@@ -48,6 +50,14 @@ class Aggregator:
     def prepare_targets(self, targets: Tensor) -> Tensor:
         """What the objective gets as targets, ``[E, N, ...]``: the same, unless a subclass adds to them."""
         return targets
+
+    def not_finite(self, steps_taken: int, lr: float) -> str:
+        """The message for an added term that is NaN or infinite at the step after ``steps_taken``."""
+        return (
+            "training diverged: the term that the aggregator adds to the risk is not finite at step "
+            f"{steps_taken + 1} with a learning rate of {lr:g}. Take a smaller optimizer.lr. What was "
+            "written before stays as it is"
+        )
 
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the update and the kept share for one parameter tensor."""

@@ -39,6 +39,8 @@ class IrmPenalty(Mean):
         UserError: an option out of range.
     """
 
+    has_irm_penalty = True
+
     def __init__(
         self,
         penalty_weight: float,

@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ilc.configuration.command_line import readable
 from ilc.configuration.construct import DESCRIPTIVE, check_keys, option_types, target_of
 from ilc.configuration.scale import check_scale
 from ilc.errors import UserError
@@ -54,7 +55,7 @@ def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
         rest = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
         plain = OmegaConf.to_container(rest, resolve=True)
     except OmegaConfBaseException as error:
-        raise UserError(_innermost(error)) from error
+        raise UserError(readable(error)) from error
     assert isinstance(plain, dict)
     experiment: dict[str, Any] = {str(key): value for key, value in plain.items()}
     check_keys("", experiment, KEYS)
@@ -77,16 +78,6 @@ def check_seed(seed: Any) -> None:
     """Raise UserError unless the seed is a whole number from 0."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise UserError(f"seed must be a whole number of at least 0, got {seed!r}")
-
-
-def _innermost(error: BaseException) -> str:
-    """What a resolver itself had to say, below OmegaConf's wrapping."""
-    link: BaseException | None = error
-    while link is not None:
-        if isinstance(link, UserError):
-            return str(link)
-        link = link.__cause__ or link.__context__
-    return " ".join(str(error).split())
 
 
 def run_name(config: DictConfig) -> str:

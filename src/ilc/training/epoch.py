@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ilc.aggregators import IrmPenalty
 from ilc.errors import UserError
 from ilc.gradients import backward
 from ilc.optim import TemporalMaskAdam
@@ -43,7 +42,7 @@ def train_epoch(state: TrainingState, recipe: Recipe) -> float:
     state.epoch += 1
     # Looked at once per epoch, so that an accelerator need not be waited for at every step.
     broken = _first_not_finite(penalties)
-    if broken is not None and isinstance(aggregator, IrmPenalty):
+    if broken is not None:
         raise UserError(aggregator.not_finite(first_step + broken, lr))
     broken = _first_not_finite(risks)
     if broken is not None:

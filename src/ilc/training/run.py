@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ilc.aggregators import IrmPenalty
 from ilc.models import Linear
 from ilc.training.build import build_recipe, build_state
 from ilc.training.device import choose_device, peak_memory_mb
@@ -85,7 +84,7 @@ def _evaluate(state: TrainingState, recipe: Recipe, density: float) -> Metrics:
         some = split.spread(recipe.trainer.evaluation_examples)
         for key, value in evaluate(state.model, some, recipe.risk).items():
             metrics[f"{name}/{key}"] = value
-    if isinstance(recipe.aggregator, IrmPenalty):
+    if recipe.aggregator.has_irm_penalty:
         metrics["train/penalty"] = evaluate_penalty(state.model, recipe.data, recipe.risk)
     if isinstance(state.model, Linear):
         weights = state.model.weight.flatten().tolist()

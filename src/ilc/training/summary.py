@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from ilc.aggregators import IrmPenalty
 from ilc.objectives.irm_failures import WARNINGS, known_failure
 from ilc.training.recipe import Recipe
 from ilc.training.selection import RULES
@@ -37,7 +36,7 @@ def summarize(evaluations: list[dict[str, Any]], recipe: Recipe) -> dict[str, An
 
 
 def _warning(metrics: dict[str, Any], recipe: Recipe) -> str | None:
-    if not isinstance(recipe.aggregator, IrmPenalty):
+    if not recipe.aggregator.has_irm_penalty:
         return None
     risk, penalty = metrics["train/loss"], metrics["train/penalty"]
     targets = recipe.data.pooled().targets
