@@ -37,12 +37,13 @@ def synchronize() -> None:
         torch.cuda.synchronize()
 
 
-def print_peak(step: Step, before: Step) -> None:
+def print_peak(step: Step, before: Step, steps: int = 3) -> None:
     """Print two numbers of MB: this process's peak, and the step's beyond what was held before it.
 
     Args:
-        step: what is measured, three times.
+        step: what is measured.
         before: a small version of it, run first, so that what is loaded lazily is loaded.
+        steps: how many times.
     """
     before()
     if torch.cuda.is_available():
@@ -52,7 +53,7 @@ def print_peak(step: Step, before: Step) -> None:
     else:
         Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak of importing torch.
         held, peak = resident_peak_mb(), resident_peak_mb
-    for _ in range(3):
+    for _ in range(steps):
         step()
     print(peak(), peak() - held)
 
