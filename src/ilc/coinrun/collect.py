@@ -37,7 +37,7 @@ from ilc.seeding import seed_for
 HORIZON = 128
 """Steps that each game plays: a few episodes."""
 GAMES_AT_ONCE = 256
-STATES_PER_WORKER = 10_000
+STATES_PER_WORKER = 20_000
 
 _memmap: Any = open_memmap  # Numpy left it without types.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -52,24 +53,24 @@ def make_game(n: int, levels: range, mode: str, seed: int, threads: int = 0) -> 
 def make_pinned_game(levels: list[int], mode: str, seed: int, threads: int = 0) -> Any:
     """A gym3 environment with one copy for each of ``levels``, which plays that level again and again.
 
-    gym3 has one range of levels for all copies. But a saved state carries its range, so each copy
-    is given the state of a game of its own that knows a single level. Copies of the same level
-    differ by the actions taken alone.
+    gym3 has one range of levels for all copies. But a saved state carries its range: a state of a
+    single game is saved, the range in it replaced for every copy, and each begins anew.
 
     Raises:
-        UserError: as ``make_game``.
+        UserError: as ``make_game``; a level number out of range.
     """
-    states = {level: _first_state(level, mode, seed) for level in dict.fromkeys(levels)}
-    game = make_game(len(levels), range(1), mode, seed, threads)
-    game.callmethod("set_state", [states[level] for level in levels])
-    return game
-
-
-def _first_state(level: int, mode: str, seed: int) -> bytes:
-    single = make_game(1, range(level, level + 1), mode, seed)
+    if not all(0 <= level < _SEEDS for level in levels):
+        raise UserError(f"CoinRun's levels are numbered from 0 to {_SEEDS - 1}, got {levels}")
+    known = 1_234_567_890
+    single = make_game(1, range(known, known + 1), mode, seed)
     state: bytes = single.callmethod("get_state")[0]
     single.close()
-    return state
+    before, found, after = state.partition(struct.pack("<ii", known, known + 1))
+    assert found and found not in after, "procgen keeps its state in another form than 0.10.7"
+    game = make_game(len(levels), range(1), mode, seed, threads)
+    game.callmethod("set_state", [before + struct.pack("<ii", level, level + 1) + after for level in levels])
+    game.act(np.full(len(levels), END_EPISODE))
+    return game
 
 
 def frames_of(game: Any) -> tuple[NDArray[np.float32], NDArray[np.uint8], NDArray[np.bool_]]:
