@@ -102,7 +102,7 @@ def memory_table() -> pd.DataFrame:
     rows = []
     jobs = [(name, e) for name in ("sequential", "vectorized", "plain loop") for e in MEMORY_ENVIRONMENTS]
     for name, n_environments in track(jobs, description="memory"):
-        process, beyond = peak_in_own_process(__file__, name, n_environments)
+        process, beyond, _ = peak_in_own_process(__file__, name, n_environments)
         rows.append(
             {
                 "way": name,

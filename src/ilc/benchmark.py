@@ -38,7 +38,7 @@ def synchronize() -> None:
 
 
 def print_peak(step: Step, before: Step, steps: int = 3) -> None:
-    """Print two numbers of MB: this process's peak, and the step's beyond what was held before it.
+    """Print the peak of this process in MB, the step's beyond what was held before, and its milliseconds.
 
     Args:
         step: what is measured.
@@ -53,9 +53,8 @@ def print_peak(step: Step, before: Step, steps: int = 3) -> None:
     else:
         Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak of importing torch.
         held, peak = resident_peak_mb(), resident_peak_mb
-    for _ in range(steps):
-        step()
-    print(peak(), peak() - held)
+    milliseconds = median_milliseconds({"step": step}, steps, warm_up=0)["step"]
+    print(peak(), peak() - held, milliseconds)
 
 
 def resident_peak_mb() -> float:
@@ -64,12 +63,12 @@ def resident_peak_mb() -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 2**10
 
 
-def peak_in_own_process(script: str, *arguments: object) -> tuple[float, float]:
+def peak_in_own_process(script: str, *arguments: object) -> tuple[float, float, float]:
     """What ``print_peak`` says in a fresh process ``python SCRIPT --measure ARGUMENTS``."""
     command = [sys.executable, script, "--measure", *map(str, arguments)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    process, beyond = (float(value) for value in answer.stdout.split()[-2:])
-    return process, beyond
+    process, beyond, milliseconds = (float(value) for value in answer.stdout.split()[-3:])
+    return process, beyond, milliseconds
 
 
 def show(title: str, table: pd.DataFrame) -> None:

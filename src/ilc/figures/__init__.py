@@ -16,6 +16,10 @@ FIGURES = {
     "figure5": "ilc.figures.figure5",
     "figure7": "ilc.figures.figure7",
     "figure7_thresholds": "ilc.figures.figure7_thresholds",
+    "figure8": "ilc.figures.figure8",
+    "figure9": "ilc.figures.figure9",
+    "figure16": "ilc.figures.figure16",
+    "votes": "ilc.figures.votes",
     "figure11": "ilc.figures.figure11",
     "figure12": "ilc.figures.figure12",
     "figure13": "ilc.figures.figure13",
@@ -28,6 +32,7 @@ FIGURES = {
 TABLES = {
     "claims": "ilc.figures.claims",
     "cost": "ilc.figures.cost",
+    "per_example_cost": "ilc.figures.per_example_cost",
     "irm_colored": "ilc.figures.irm_colored",
     "irm_linear": "ilc.figures.irm_linear",
     "irm_stability": "ilc.figures.irm_stability",
