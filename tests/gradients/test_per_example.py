@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, GradientStatistics, Mean
 from ilc.errors import UserError
-from ilc.gradients import backward
+from ilc.gradients import backward, layer_shares
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
 from ilc.models import FastResNet
@@ -42,6 +42,19 @@ class Words(nn.Module):
         return result
 
 
+class Turned(nn.Module):
+    """A norm whose output's gradient does not lie in memory row by row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(4, 8), nn.BatchNorm1d(8).eval(), nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.norm(self.first(x.mean((2, 3)))).T.contiguous().T
+        result: Tensor = self.last(hidden.tanh())
+        return result
+
+
 class Sequence(nn.Module):
     """A linear layer over positions, and norms over several axes."""
 
@@ -67,6 +80,7 @@ UNMIXED: dict[str, Callable[[], nn.Module]] = {
         nn.Conv2d(4, 6, 3), nn.GroupNorm(3, 6), nn.ReLU(inplace=True), *head(6)
     ),
     "layer norm": Sequence,
+    "a turned gradient": Turned,
     "embedding": Words,
     "batch norm in evaluation": lambda: nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), *head(6)).eval(),
     "fast resnet": lambda: FastResNet(4, 3, width=8, norm="group"),
@@ -112,8 +126,13 @@ def assert_same(found: dict[str, GradientStatistics], expected: dict[str, Gradie
             torch.testing.assert_close(ours.log_sum[clear], theirs.log_sum[clear], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("many_positions", [0, 10**6])
 @pytest.mark.parametrize("name", UNMIXED)
-def test_without_mixing_the_share_is_the_gradient_of_the_examples_risk(name: str) -> None:
+def test_without_mixing_the_share_is_the_gradient_of_the_examples_risk(
+    name: str, many_positions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Both ways to make a convolution's shares, whatever its size.
+    monkeypatch.setattr(layer_shares, "_MANY_POSITIONS", many_positions)
     inputs, targets = batch()
     expected = loop(make(name), inputs, targets)
     found = example_share(make(name), F.cross_entropy, inputs, targets, with_logs=True).statistics
@@ -146,11 +165,15 @@ def test_under_batch_norm_both_votes_sum_to_the_batch_gradient_but_differ() -> N
     assert not torch.equal(share[first].sign_sum, loss[first].sign_sum)
 
 
-@pytest.mark.parametrize("budget", [1, 10_000, 2**30])
-def test_any_chunk_size_gives_the_same(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("enough", [1, 4])
+@pytest.mark.parametrize("budget", [1, 2_500, 2**28])
+def test_any_chunk_size_gives_the_same(budget: int, enough: int, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, targets = batch()
     expected = example_share(make("fast resnet"), F.cross_entropy, inputs, targets).statistics
-    monkeypatch.setitem(example_share.__globals__, "_BYTES_AT_ONCE", budget)
+    settings = example_share.__globals__
+    assert {"_ELEMENTS_AT_ONCE", "_ENOUGH_EXAMPLES"} <= settings.keys()
+    monkeypatch.setitem(settings, "_ELEMENTS_AT_ONCE", {False: budget, True: budget})
+    monkeypatch.setitem(settings, "_ENOUGH_EXAMPLES", enough)
     assert_same(example_share(make("fast resnet"), F.cross_entropy, inputs, targets).statistics, expected)
 
 

@@ -94,7 +94,7 @@ def _reduce(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> Gradi
     for start in range(0, n, few):
         rows_of = shares.of(slice(start, start + few))
         for first in range(0, shares.n_rows, rows):
-            votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1)
+            votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1).contiguous()
             _add_and_overwrite(statistics, slice(first * row, first * row + votes.shape[1]), votes)
 
     def restored(total: Tensor) -> Tensor:
