@@ -20,7 +20,7 @@ def draw(results: Path) -> Figure:
     as_percent(axes)
     axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
     axes.set_ylabel("accuracy, last epoch")
-    axes.legend(loc="center right", bbox_to_anchor=(1.0, 0.62))
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 0.15), fontsize=9)
     n = seeds_per(runs, ["aggregator.agreement_threshold", "dataset.label_noise"])
     stamp(figure, about(runs, f"lines: median, marks: each seed, {n}"))
     return figure

@@ -20,7 +20,7 @@ def draw(results: Path) -> Figure:
     axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
     axes.text(axes.get_xlim()[1], 0.11, "chance", ha="right", fontsize=8, color=GREY)
     axes.set_ylabel("train accuracy, last epoch")
-    axes.legend(loc="upper right")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 0.15))
     n = seeds_per(runs, ["aggregator.agreement_threshold", "dataset.label_noise"])
     stamp(figure, about(runs, f"lines: median, marks: each seed, {n}"))
     return figure
