@@ -119,5 +119,5 @@ def test_the_order_continues_from_a_saved_state() -> None:
 
 @pytest.mark.parametrize("batch_size", [0, 21, 2.5])
 def test_bad_batch_sizes(batch_size: int) -> None:
-    with pytest.raises(UserError, match="counts examples per step"):
+    with pytest.raises(UserError, match="each an environment of its own"):
         ExampleBatches(numbered(20), batch_size, torch.Generator())

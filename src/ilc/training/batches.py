@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ilc.aggregators import Mean, TemporalMask
-from ilc.data import EnvironmentBatches, ExampleBatches, OneEnvironmentBatches
+from ilc.data import Batches, EnvironmentBatches, ExampleBatches, OneEnvironmentBatches
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE
 from ilc.seeding import generator_for
 from ilc.training.recipe import Recipe
 
-Sampler = EnvironmentBatches | ExampleBatches | OneEnvironmentBatches
 CHOICES = ("every_environment", "one_environment")
 
 
-def build_sampler(experiment: dict[str, Any], recipe: Recipe) -> Sampler:
+def build_sampler(experiment: dict[str, Any], recipe: Recipe) -> Batches:
     """Every step sees all environments, or one: ``dataset.batches``.
 
     Without that key the aggregator decides: the temporal mask needs one environment per step. Where

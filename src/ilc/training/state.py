@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import nn, optim
 
+from ilc.data import Batches
 from ilc.optim import Regularizer
-from ilc.training.batches import Sampler
 from ilc.training.random_state import random_state, set_random_state
 
 
@@ -20,7 +20,7 @@ class TrainingState:
     optimizer: optim.Optimizer
     regularizer: Regularizer
     scheduler: optim.lr_scheduler.LRScheduler
-    sampler: Sampler
+    sampler: Batches
     epoch: int = 0
     step: int = 0
     n_evaluations: int = 0
