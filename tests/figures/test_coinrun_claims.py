@@ -98,4 +98,4 @@ def test_the_committed_studies_are_complete_and_comparable(root: Path) -> None:
         trials = all_trials(results, aggregator)
         assert (trials.state == "COMPLETE").sum() >= load_definition(study).trials >= TOP
         evaluations = curves[curves.aggregator == aggregator].groupby("optimizer.lr").size()
-        assert (evaluations == 8).all()
+        assert (evaluations == 4).all()

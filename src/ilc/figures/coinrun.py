@@ -17,7 +17,7 @@ METHODS = {"mean": "Adam", "temporal_mask": LABELS["temporal_mask"]}
 TOP = 10
 """Best trials of a study that the paper's figures show."""
 PAPER_BEST = 1.652e-2
-SCALE = "scale=small (ResNet-18 of width 8, 512 steps of 32 states; 64 levels, 250 states each)"
+SCALE = "scale=small (ResNet-18 of width 8, 256 steps of 32 states; 64 levels, 250 states each)"
 
 
 def read_trials(results: Path) -> pd.DataFrame:
