@@ -16,13 +16,19 @@ FIGURES = {
     "figure5": "ilc.figures.figure5",
     "figure7": "ilc.figures.figure7",
     "figure7_thresholds": "ilc.figures.figure7_thresholds",
+<<<<<<< HEAD
     "figure8": "ilc.figures.figure8",
     "figure9": "ilc.figures.figure9",
     "figure16": "ilc.figures.figure16",
     "votes": "ilc.figures.votes",
+=======
+    "figure10": "ilc.figures.figure10",
+>>>>>>> cr2
     "figure11": "ilc.figures.figure11",
     "figure12": "ilc.figures.figure12",
     "figure13": "ilc.figures.figure13",
+    "figure17": "ilc.figures.figure17",
+    "figure18": "ilc.figures.figure18",
     "figure_b2": "ilc.figures.figure_b2",
     "linear_regression": "ilc.figures.linear_regression",
     "consistency_scores": "ilc.figures.consistency_scores",
@@ -38,5 +44,6 @@ TABLES = {
     "irm_stability": "ilc.figures.irm_stability",
     "solution_scores": "ilc.figures.consistency_table",
     "consistency_ranks": "ilc.figures.consistency_ranks",
+    "table3": "ilc.figures.table3",
 }
 """Table files under ``results/tables/`` and the modules that tabulate them."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.figures import cifar_claims, consistency_claims, irm_claims, spirals_claims
+from ilc.figures import cifar_claims, coinrun_claims, consistency_claims, irm_claims, spirals_claims
 
 CHANCE = 0.5
 
@@ -19,6 +19,7 @@ def tabulate(results: Path) -> pd.DataFrame:
             *spirals_claims.correlations(results),
             *cifar_claims.memorisation(results),
             *cifar_claims.label_noise(results),
+            *coinrun_claims.coinrun(results),
             *irm_claims.linear(results),
             *irm_claims.colored(results),
             *irm_claims.stability(results),
