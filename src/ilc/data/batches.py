@@ -29,6 +29,8 @@ class Batches:
 
     counts: ClassVar[str]
     """What the batch size counts, for messages."""
+    limit: ClassVar[str] = "examples_per_environment"
+    """What it cannot exceed, for messages."""
 
     def __init__(
         self,
@@ -41,7 +43,8 @@ class Batches:
         self._batch_size = n if batch_size is None else batch_size
         if not isinstance(self._batch_size, int) or not 1 <= self._batch_size <= n:
             raise UserError(
-                f"dataset.batch_size ({self.counts}) must lie between 1 and {n}, got {batch_size!r}"
+                f"dataset.batch_size ({self.counts}) must lie between 1 and {self.limit} = {n}, "
+                f"got {batch_size!r}"
             )
         self._data = environments
         self._generator = generator

@@ -18,7 +18,7 @@ class EnvironmentBatches(Batches):
     epoch is one step.
     """
 
-    counts = "examples per environment and step, of examples_per_environment"
+    counts = "examples per environment and step"
 
     def __len__(self) -> int:
         """Steps per epoch."""

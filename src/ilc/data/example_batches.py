@@ -19,6 +19,7 @@ class ExampleBatches(Batches):
     """
 
     counts = "examples per step, each an environment of its own"
+    limit = "the number of examples"
 
     def _available(self, environments: Environments) -> int:
         return environments.n_environments * environments.examples_per_environment

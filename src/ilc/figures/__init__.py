@@ -16,14 +16,11 @@ FIGURES = {
     "figure5": "ilc.figures.figure5",
     "figure7": "ilc.figures.figure7",
     "figure7_thresholds": "ilc.figures.figure7_thresholds",
-<<<<<<< HEAD
     "figure8": "ilc.figures.figure8",
     "figure9": "ilc.figures.figure9",
     "figure16": "ilc.figures.figure16",
     "votes": "ilc.figures.votes",
-=======
     "figure10": "ilc.figures.figure10",
->>>>>>> cr2
     "figure11": "ilc.figures.figure11",
     "figure12": "ilc.figures.figure12",
     "figure13": "ilc.figures.figure13",
