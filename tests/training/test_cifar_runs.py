@@ -91,7 +91,7 @@ def test_an_interrupted_run_continues_with_the_same_numbers(
     [
         (
             ("dataset.batch_size=200",),
-            "each an environment of its own) must lie between 1 and the number of examples = 165",
+            "must lie between 1 and the number of examples = 165",
         ),
         (("dataset.source=cifar",), "dataset.source must be one of auto, cifar10, procedural"),
         (("dataset.label_noise=2",), "label_noise is a share"),
