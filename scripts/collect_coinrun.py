@@ -10,15 +10,11 @@ import argparse
 import time
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
-
 from ilc.coinrun.collect import CollectionOptions, collect
 from ilc.coinrun.expert import SHIPPED, load_expert
-from ilc.configuration import register_resolvers
 from ilc.configuration.command_line import run_command
+from ilc.configuration.compose import compose_config
 from ilc.configuration.scale import SCALES
-
-CONF = Path(__file__).resolve().parents[1] / "conf"
 
 
 def main() -> None:
@@ -29,9 +25,7 @@ def main() -> None:
     parser.add_argument("--expert", type=Path, default=SHIPPED, help="folder of expert.pt and expert.json")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        sizes = compose("config", [f"scale={arguments.scale}", "experiment=coinrun_bc"]).dataset
+    sizes = compose_config([f"scale={arguments.scale}", "experiment=coinrun_bc"]).dataset
     options = CollectionOptions(
         sizes.n_environments, sizes.examples_per_environment, sizes.n_test, arguments.seed
     )

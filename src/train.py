@@ -5,7 +5,6 @@ Several at once, skipping those that are done: ``python src/train.py -m seed=0,1
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -25,6 +24,7 @@ register_resolvers()
 def main(config: DictConfig) -> None:
     """Run what the config describes and print where the results are."""
     # Imported late: torch takes longer to load than the command line's help may.
+    from ilc.configuration.compose import command_of
     from ilc.configuration.experiment import resolve
     from ilc.training import run
 
@@ -32,8 +32,7 @@ def main(config: DictConfig) -> None:
     path = Path(hydra_config.runtime.output_dir)
     sweep = hydra_config.mode == RunMode.MULTIRUN
     try:
-        command = shlex.join(["python", "src/train.py", *hydra_config.overrides.task])
-        run(resolve(config, sweep), path, command)
+        run(resolve(config, sweep), path, command_of(hydra_config.overrides.task))
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
         if sweep:

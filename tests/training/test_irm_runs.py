@@ -15,11 +15,9 @@ from typing import Any
 
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 
 import ilc.training
-from ilc.configuration import register_resolvers
-from ilc.configuration.experiment import resolve
+from ilc.configuration.compose import compose_experiment
 from ilc.errors import UserError
 
 Run = Callable[..., Path]
@@ -38,16 +36,13 @@ DIGITS = (
 
 
 @pytest.fixture(scope="module")
-def run(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """As ``python src/train.py`` with the given arguments, without a process of its own."""
-    register_resolvers()
     before = torch.are_deterministic_algorithms_enabled()
 
     def command(*arguments: str) -> Path:
         folder = tmp_path_factory.mktemp("run")
-        with initialize_config_dir(str(root / "conf"), version_base="1.3"):
-            experiment = resolve(compose("config", overrides=list(arguments)))
-        ilc.training.run(experiment, folder, "test")
+        ilc.training.run(compose_experiment(arguments), folder, "test")
         return folder
 
     yield command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,5 +63,5 @@ def load_expert(folder: Path = SHIPPED) -> Expert:
             f"{sheet['sha256'][:12]}. Take both files from the repository again"
         )
     network = ExpertNetwork(sheet["width"], sheet["features"])
-    network.load_state_dict(torch.load(folder / "expert.pt", map_location="cpu", weights_only=True))
+    network.load_state_dict(torch.load(io.BytesIO(content), map_location="cpu", weights_only=True))
     return Expert(network.eval(), sheet, sha256)

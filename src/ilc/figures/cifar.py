@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ilc.figures.style import data_sources
+
 FOLDER = Path("cifar")
 LABEL_KINDS = {0.0: "true labels", 1.0: "random labels"}
 KIND_COLORS = {0.0: "#56B4E9", 1.0: "#0072B2"}
@@ -43,9 +45,8 @@ def draw_thresholds(axes: Axes, runs: pd.DataFrame, key: str, style: str, suffix
 
 def about(runs: pd.DataFrame, seeds: str) -> str:
     """What the stamp says of the runs."""
-    sources = ", ".join(sorted(runs.data_source.unique()))
     network = f"FastResNet of width {runs['model.width'].max()}, {runs.epoch.max()} epochs, batch 80"
-    return f"{seeds}; {network}, scale=small;\ndata: {sources}"
+    return f"{seeds}; {network}, scale=small;\ndata: {data_sources(runs)}"
 
 
 def seeds_per(runs: pd.DataFrame, columns: list[str]) -> str:

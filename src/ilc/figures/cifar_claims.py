@@ -8,6 +8,7 @@ import pandas as pd
 
 from ilc.figures.cifar import FOLDER, seeds_per, threshold_runs
 from ilc.figures.irm import median_and_range
+from ilc.figures.style import data_sources
 
 THRESHOLD = 0.2
 
@@ -25,7 +26,7 @@ def memorisation(results: Path) -> list[dict[str, str]]:
     plain, masked = at[1.0, 0.0]["train/accuracy"], at[1.0, THRESHOLD]["train/accuracy"]
     plain_test, masked_test = at[0.0, 0.0]["test/accuracy"], at[0.0, THRESHOLD]["test/accuracy"]
     n = seeds_per(runs, ["aggregator.agreement_threshold", "dataset.label_noise"])
-    about = f"median and range, {n}; {_sources(runs)}, scale=small"
+    about = f"median and range, {n}; {data_sources(runs)}, scale=small"
     memorised = plain.min() >= 0.95
     return [
         {
@@ -61,15 +62,11 @@ def label_noise(results: Path) -> list[dict[str, str]]:
             "claim": "25 % label noise: the mask does not fit the wrong labels (figure 9)",
             "paper": "mislabelled part well below chance with the mask, memorised without; test accuracy "
             "improves to the end, without it falls (CIFAR-10)",
-            "ours": f"{ours}; median and range, {seeds_per(runs, ['aggregator'])}; {_sources(runs)}, "
+            "ours": f"{ours}; median and range, {seeds_per(runs, ['aggregator'])}; {data_sources(runs)}, "
             "scale=small",
             "verdict": _verdict(apart >= 0.4 and test[1].median() >= test[0].median(), apart >= 0.4),
         }
     ]
-
-
-def _sources(runs: pd.DataFrame) -> str:
-    return ", ".join(sorted(runs.data_source.unique()))
 
 
 def _verdict(holds: bool, in_part: bool) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ilc.figures.style import COLORS, GREY, LABELS, as_percent, new_figure, stamp
+from ilc.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, new_figure, stamp
 
 CURVES = Path("spirals/demo_curves.csv")
 RUNS = Path("spirals/demo_runs.csv")
@@ -36,6 +36,7 @@ def draw_curves(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     panels[0].legend(loc="center right")
     panels[1].text(curves.epoch.max(), 0.51, "chance", ha="right", va="bottom", fontsize=8, color=GREY)
     n_seeds = runs.groupby("aggregator").seed.nunique().min()
-    sources = ", ".join(sorted(runs.data_source.unique()))
-    stamp(figure, f"n = {n_seeds} seed(s) per curve, every seed drawn; paper's size; data: {sources}")
+    stamp(
+        figure, f"n = {n_seeds} seed(s) per curve, every seed drawn; paper's size; data: {data_sources(runs)}"
+    )
     return figure

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.figures.irm import PUBLISHED, ROW_COLORS, ROW_LABELS, ROWS, colored_runs, median_and_range
-from ilc.figures.style import GREY, as_percent, new_figure, stamp
+from ilc.figures.style import GREY, as_percent, data_sources, new_figure, stamp
 from ilc.training.selection import RULES
 
 IDEAL = 0.75
@@ -44,7 +44,7 @@ def draw(results: Path) -> Figure:
     panels[1].text(0, IDEAL + 0.01, "ideal 75 %", fontsize=8, color=GREY, va="bottom")
     panels[0].legend(fontsize=8, loc="lower right")
     n = curves[curves.row.isin(ROWS)].groupby("row").seed.nunique().min()
-    sources = ", ".join(sorted(colored_runs(results).data_source.unique()))
+    sources = data_sources(colored_runs(results))
     stamp(figure, f"thick: median of n = {n} seeds, thin: each seed; scale=small; data: {sources}")
     return figure
 

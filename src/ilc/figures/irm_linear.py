@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.figures.irm import EXPLAINER_ERRORS, EXPLAINER_WEIGHTS, FOLDER, ROWS, SCALES
-from ilc.figures.style import COLORS, GREY, LABELS, new_figure, stamp
+from ilc.figures.style import COLORS, GREY, LABELS, data_sources, new_figure, stamp
 
 MARKERS = {"mean": "o", "irm_penalty": "s", "and_mask": "^", "geometric_mean": "D"}
 INPUTS = ("X1", "X2", "Z1", "Z2")
@@ -50,8 +50,7 @@ def draw(results: Path) -> Figure:
     errors.set_xlabel("test environment")
     errors.legend(fontsize=8, loc="lower right")
     n = runs.groupby("aggregator").seed.nunique().min()
-    sources = ", ".join(sorted(runs.data_source.unique()))
-    stamp(figure, f"every seed drawn, n = {n} per aggregator; selection: last; data: {sources}")
+    stamp(figure, f"every seed drawn, n = {n} per aggregator; selection: last; data: {data_sources(runs)}")
     return figure
 
 

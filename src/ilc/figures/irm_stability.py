@@ -16,7 +16,7 @@ from ilc.figures.irm import (
     median_and_range,
     stability_runs,
 )
-from ilc.figures.style import GREY, new_figure, stamp
+from ilc.figures.style import GREY, data_sources, new_figure, stamp
 
 MARKERS = {"success": "o", "collapsed": "x", "plain": "s", "between": "^"}
 
@@ -48,8 +48,7 @@ def draw(results: Path) -> Figure:
     handles += [panels[0].plot([], [], mark, color=GREY, ms=7)[0] for mark in ("*", "P")]
     labels = [*OUTCOMES.values(), "IRM authors' IRM (MNIST)", "IRM authors' plain training (MNIST)"]
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
-    sources = ", ".join(sorted(runs.data_source.unique()))
-    stamp(figure, f"a mark per seed; selection: last; scale=small; data: {sources}")
+    stamp(figure, f"a mark per seed; selection: last; scale=small; data: {data_sources(runs)}")
     return figure
 
 

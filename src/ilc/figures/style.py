@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -52,6 +53,11 @@ def as_percent(axes: Axes) -> None:
     """Label the y axis, which holds shares from 0 to 1, in per cent."""
     axes.set_ylim(-0.02, 1.04)
     axes.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+
+
+def data_sources(runs: pd.DataFrame) -> str:
+    """Where the data of these runs comes from, as the runs say it."""
+    return ", ".join(sorted(runs.data_source.unique()))
 
 
 def stamp(figure: Figure, text: str) -> None:

@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from types import TracebackType
 
 from optuna import Study
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ilc.search.definition import Definition
+from ilc.training.progress import TerminalBar
 
 
-class SearchProgress:
+class SearchProgress(TerminalBar):
     """Shows completed, failed and running trials, the best value and the time left."""
 
     def __init__(self, study: Study, definition: Definition) -> None:
         self._study, self._definition = study, definition
-        self._console = Console()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[shown]}"),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
         self._done = self._start = len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
-        self._task = self._bar.add_task(
-            definition.name, total=definition.trials, completed=self._start, shown=""
-        )
+        super().__init__(definition.name, definition.trials, self._start)
         self._began = time.monotonic()
-
-    def __enter__(self) -> SearchProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def update(self) -> None:
         """Look at the study again."""
@@ -56,7 +33,7 @@ class SearchProgress:
             best = max(values) if self._study.direction == StudyDirection.MAXIMIZE else min(values)
             shown += f", best {self._definition.metric} {best:.4g}"
         self._bar.update(self._task, completed=done, shown=shown)
-        if done > self._done and not self._console.is_terminal:
+        if done > self._done and not self._is_terminal:
             elapsed = time.monotonic() - self._began
             left = elapsed / (done - self._start) * max(0, self._definition.trials - done)
             name, total = self._definition.name, self._definition.trials

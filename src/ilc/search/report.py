@@ -21,7 +21,7 @@ from ilc.search.worker import overrides_of
 # Overrides that say what is run where and how time is saved in the search, not how well it was set.
 NOT_SETTINGS = (
     *("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger"),
-    "trainer.stop_below",
+    *("trainer.stop_below", "trainer.evaluation_examples"),
 )
 
 

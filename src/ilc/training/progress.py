@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -11,25 +12,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 LINES = 10
 
 
-class EpochProgress:
-    """Shows epochs done, the newest metrics and the time left."""
+class TerminalBar:
+    """A bar on a terminal, nothing elsewhere: title, how much is done, the time left, a text."""
 
-    def __init__(self, title: str, n_epochs: int, start: int = 0) -> None:
-        self._console = Console()
-        self._title, self._n_epochs, self._start = title, n_epochs, start
-        self._began = time.monotonic()
+    def __init__(self, title: str, total: int, completed: int) -> None:
+        console = Console()
+        self._is_terminal = console.is_terminal
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[metrics]}"),
-            console=self._console,
-            disable=not self._console.is_terminal,
+            TextColumn("{task.fields[shown]}"),
+            console=console,
+            disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task(title, total=n_epochs, completed=start, metrics="")
+        self._task = self._bar.add_task(title, total=total, completed=completed, shown="")
 
-    def __enter__(self) -> EpochProgress:
+    def __enter__(self) -> Self:
         self._bar.start()
         return self
 
@@ -37,6 +37,15 @@ class EpochProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
+
+
+class EpochProgress(TerminalBar):
+    """Shows epochs done, the newest metrics and the time left."""
+
+    def __init__(self, title: str, n_epochs: int, start: int = 0) -> None:
+        super().__init__(title, n_epochs, start)
+        self._title, self._n_epochs, self._start = title, n_epochs, start
+        self._began = time.monotonic()
 
     def update(self, epoch: int, metrics: dict[str, float | int] | None = None) -> None:
         """Report that ``epoch`` epochs are done."""
@@ -49,10 +58,10 @@ class EpochProgress:
                 if key in metrics
             )
         )
-        if self._console.is_terminal:
+        if self._is_terminal:
             self._bar.update(self._task, completed=epoch)
             if metrics:
-                self._bar.update(self._task, metrics=shown)
+                self._bar.update(self._task, shown=shown)
         elif metrics and epoch * LINES // self._n_epochs > (epoch - 1) * LINES // self._n_epochs:
             elapsed = time.monotonic() - self._began
             left = elapsed / max(1, epoch - self._start) * (self._n_epochs - epoch)

@@ -68,6 +68,7 @@ def run(experiment: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
             progress.update(state.epoch, metrics)
     summary = {
         **summarize(evaluations, recipe),
+        "parameters": sum(p.numel() for p in state.model.parameters() if p.requires_grad),
         "wall_seconds": time.monotonic() - began,
         "peak_memory_mb": peak_memory_mb(device),
     }
