@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, XorMask
 from ilc.gradients import backward, vectorized
+from ilc.gradients.total import total
 from ilc.models import MLP
 
 E, N, D = 5, 8, 6
@@ -194,7 +195,7 @@ def test_vectorized_in_several_passes_equals_one_pass(monkeypatch: pytest.Monkey
         # The module's name is hidden by the function's, hence the way through its globals.
         monkeypatch.setitem(vectorized.__globals__["_BYTES_AT_ONCE"], "cpu", budget)
         plain, normalised = make(mlp), make(with_batch_norm)
-        backward(normalised, F.cross_entropy, inputs, targets, Mean())
+        backward(normalised, F.cross_entropy, inputs, targets, AndMask(0.0))
         passes[budget] = vectorized(plain, F.cross_entropy, inputs, targets), normalised
     (in_one, one), (in_five, five) = passes.values()
     torch.testing.assert_close(in_five.risks, in_one.risks)
@@ -202,3 +203,13 @@ def test_vectorized_in_several_passes_equals_one_pass(monkeypatch: pytest.Monkey
         torch.testing.assert_close(in_five.statistics[name].total, in_one.statistics[name].total)
         assert torch.equal(in_five.statistics[name].sign_sum, in_one.statistics[name].sign_sum)
     torch.testing.assert_close(five.state_dict(), one.state_dict())
+
+
+def test_votes_that_nobody_counted_are_not_a_number() -> None:
+    """A mean needs no votes, so none are gathered; who looked at them would notice."""
+    inputs, targets = batch()
+    model = make(mlp)
+    everything = vectorized(model, F.cross_entropy, inputs, targets).statistics
+    for name, statistics in total(model, F.cross_entropy, inputs, targets).statistics.items():
+        torch.testing.assert_close(statistics.total, everything[name].total)
+        assert statistics.sign_sum.isnan().all()

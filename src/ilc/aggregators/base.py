@@ -28,6 +28,9 @@ class Aggregator:
     """
 
     needs_logs: ClassVar[bool] = False
+    """Whether ``combine`` looks at ``log_sum``."""
+    needs_votes: ClassVar[bool] = True
+    """Whether ``combine`` looks at anything but ``total``; if not, one backward pass will do."""
     has_irm_penalty: ClassVar[bool] = False
     """Whether the IRM penalty belongs into the metrics."""
     step: int = 0

@@ -9,6 +9,8 @@ from ilc.aggregators.statistics import GradientStatistics
 class Mean(Aggregator):
     """Average the environments' gradients (paper, equation 1). Keeps every component."""
 
+    needs_votes = False
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the mean gradient; the kept share is 1."""
         update = statistics.total / statistics.n_environments

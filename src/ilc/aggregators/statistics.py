@@ -22,7 +22,7 @@ class GradientStatistics:
         n_environments: how many environments have been added.
         total: sum of the gradients, shape of the parameter.
         sign_sum: sum of the gradients' signs: whole numbers, held exactly in float32 or wider. A
-            component that is exactly 0 casts no vote.
+            component that is exactly 0 casts no vote. NaN when the aggregator needs no votes.
         log_sum: sum of log |gradient|, or None when the aggregator does not ask for it. One exact
             zero makes it minus infinity, hence the geometric mean zero.
     """

@@ -1,7 +1,8 @@
 """How environment gradients are obtained: one way per file, all ending in the same statistics.
 
-``vectorized`` and ``sequential`` give every environment a forward pass of its own. ``example_share``
-and ``example_loss`` make every example an environment, all in one forward pass.
+``vectorized`` and ``sequential`` give every environment a gradient of its own; ``total`` is what
+``vectorized`` does for an aggregator that needs only their sum. ``example_share`` and ``example_loss``
+make every example an environment, all in one forward pass.
 
 BatchNorm in training mode means the same in the first two: an environment's batch is normalised by its own
 statistics, every environment starts from the same running statistics, and afterwards the running

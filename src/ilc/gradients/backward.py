@@ -13,6 +13,7 @@ from ilc.gradients.environment import RiskFunction
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
 from ilc.gradients.sequential import sequential
+from ilc.gradients.total import total
 from ilc.gradients.vectorized import vectorized
 
 WAYS = {
@@ -64,7 +65,8 @@ def backward(
         inputs: ``[E, N, ...]``.
         targets: ``[E, N, ...]``.
         aggregator: how the E gradients become one update.
-        gradients: ``vectorized`` (fast) or ``sequential`` (memory independent of E): same numbers.
+        gradients: ``vectorized`` (fast; plain training's cost for a mean) or ``sequential`` (memory
+            independent of E): same numbers.
             With N = 1, one forward pass for all examples: ``per_example`` (``example_share``) or
             ``per_example_loss`` (``example_loss``).
 
@@ -81,7 +83,11 @@ def backward(
         )
     objective = aggregator.objective(loss_fn)
     targets = aggregator.prepare_targets(targets)
-    risks, statistics, penalties = WAYS[gradients](model, objective, inputs, targets, aggregator.needs_logs)
+    if gradients == "vectorized" and not aggregator.needs_votes:
+        risks, statistics, penalties = total(model, objective, inputs, targets)
+    else:
+        way = WAYS[gradients]
+        risks, statistics, penalties = way(model, objective, inputs, targets, aggregator.needs_logs)
     kept_share: dict[str, Tensor] = {}
     kept = torch.zeros((), device=risks.device)
     size = 0

@@ -17,6 +17,7 @@ __all__ = [
     "as_objective",
     "checked_objective",
     "checked_risk",
+    "scalar_objective",
     "trainable_parameters",
 ]
 
@@ -50,11 +51,7 @@ def checked_risk(risk: Tensor) -> Tensor:
     Raises:
         UserError: it is not a scalar, or no trainable parameter reaches it.
     """
-    if risk.ndim != 0:
-        raise UserError(
-            f"loss_fn must return the mean risk of one environment, a scalar, got shape {tuple(risk.shape)}: "
-            "average over the examples"
-        )
+    _check_scalar(risk)
     if not risk.requires_grad:
         raise UserError(
             "the risk does not depend on any trainable parameter: check that the model and loss_fn "
@@ -63,9 +60,24 @@ def checked_risk(risk: Tensor) -> Tensor:
     return risk
 
 
+def _check_scalar(risk: Tensor) -> None:
+    if risk.ndim != 0:
+        raise UserError(
+            f"loss_fn must return the mean risk of one environment, a scalar, got shape {tuple(risk.shape)}: "
+            "average over the examples"
+        )
+
+
 def as_objective(value: Tensor | Objective) -> Objective:
     """The objective itself, or the one whose loss is this risk."""
     return value if isinstance(value, Objective) else Objective(value, value, torch.zeros_like(value))
+
+
+def scalar_objective(value: Tensor | Objective) -> Objective:
+    """The same, if its loss is a scalar: under ``vmap`` one cannot see whether it can be differentiated."""
+    objective = as_objective(value)
+    _check_scalar(objective.loss)
+    return objective
 
 
 def checked_objective(value: Tensor | Objective) -> Objective:

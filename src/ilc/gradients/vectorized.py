@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from torch.func import functional_call, grad, vmap
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
-from ilc.objectives import ObjectiveFunction
+from ilc.objectives import Objective, ObjectiveFunction
 
 # Gradients held at once, in bytes. A CPU is fastest while they stay in its cache (1.3 times on a
 # 3 x 256 perceptron); an accelerator wants as many environments in one launch as memory allows.
@@ -33,37 +34,49 @@ def vectorized(
         UserError: the model or the risk does something that ``torch.func.vmap`` cannot follow.
     """
     parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
-    frozen = {name: p for name, p in model.named_parameters() if not p.requires_grad}
-    state_axis = 0 if model.training else None
-
-    def risk_of_environment(
-        trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
-        outputs = functional_call(model, {**frozen, **trainable, **state}, (x,))
-        loss, risk, penalty = checked_objective(loss_fn(outputs, y))
-        return loss, (risk.detach(), penalty.detach(), state)
-
-    # torch annotates out_dims as flat, but documents and accepts nests like this one.
-    out_dims: Any = (0, (0, 0, state_axis))
-    differentiate = vmap(
-        grad(risk_of_environment, has_aux=True),
-        in_dims=(None, state_axis, 0, 0),
-        out_dims=out_dims,
-        randomness="different",
-    )
+    differentiate = over_environments(grad(one_environment(model, loss_fn), has_aux=True), model)
     statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
     risks, penalties, states = [], [], []
     n_passes = _passes(parameters, inputs)
     for x, y in zip(inputs.tensor_split(n_passes), targets.tensor_split(n_passes), strict=True):
-        gradients, (risk, penalty, state) = _readable(differentiate, parameters, _state(model, len(x)), x, y)
+        gradients, (risk, penalty, state) = readable(differentiate, parameters, state_of(model, len(x)), x, y)
         for name, gradient in gradients.items():
             statistics[name].add_(gradient)
         risks.append(risk)
         penalties.append(penalty)
         states.append(state)
     if model.training:
-        _keep_mean_of_buffers(model, states)
+        keep_mean_of_buffers(model, states)
     return EnvironmentGradients(torch.cat(risks), statistics, torch.cat(penalties))
+
+
+def one_environment(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    check: Callable[[Tensor | Objective], Objective] = checked_objective,
+) -> Callable[..., Any]:
+    """The loss of one environment as a function of parameters, buffers, inputs and targets.
+
+    Beside it come the detached risk and penalty, and the buffers as the model left them.
+    """
+    frozen = {name: p for name, p in model.named_parameters() if not p.requires_grad}
+
+    def losses(
+        trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
+        outputs = functional_call(model, {**frozen, **trainable, **state}, (x,))
+        loss, risk, penalty = check(loss_fn(outputs, y))
+        return loss, (risk.detach(), penalty.detach(), state)
+
+    return losses
+
+
+def over_environments(function: Callable[..., Any], model: nn.Module) -> Callable[..., Any]:
+    """``one_environment``, or its gradient, for inputs ``[E, N, ...]`` at once."""
+    state_axis = 0 if model.training else None
+    # torch annotates out_dims as flat, but documents and accepts nests like this one.
+    out_dims: Any = (0, (0, 0, state_axis))
+    return vmap(function, in_dims=(None, state_axis, 0, 0), out_dims=out_dims, randomness="different")
 
 
 def _passes(parameters: dict[str, Tensor], inputs: Tensor) -> int:
@@ -73,21 +86,22 @@ def _passes(parameters: dict[str, Tensor], inputs: Tensor) -> int:
     return min(len(inputs), math.ceil(len(inputs) * bytes_per_environment / budget))
 
 
-def _state(model: nn.Module, n_environments: int) -> dict[str, Tensor]:
+def state_of(model: nn.Module, n_environments: int) -> dict[str, Tensor]:
     """The buffers; in training a copy per environment, for BatchNorm writes them in place."""
     if not model.training:
         return dict(model.named_buffers())
     return {name: b.expand(n_environments, *b.shape).clone() for name, b in model.named_buffers()}
 
 
-def _keep_mean_of_buffers(model: nn.Module, states: list[dict[str, Tensor]]) -> None:
+def keep_mean_of_buffers(model: nn.Module, states: list[dict[str, Tensor]]) -> None:
+    """Set each buffer to its mean over the environments, whose own ``[E, ...]`` are in ``states``."""
     for name, buffer in model.named_buffers():
         per_environment = torch.cat([state[name] for state in states])
         # Counters advance alike in every environment, so any of them will do.
         buffer.copy_(per_environment.mean(0) if buffer.is_floating_point() else per_environment[-1])
 
 
-def _readable(differentiate: Any, *arguments: Any) -> Any:
+def readable(differentiate: Any, *arguments: Any) -> Any:
     """Call, turning torch.func's own limits into a message with the remedy."""
     try:
         return differentiate(*arguments)

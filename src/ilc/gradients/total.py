@@ -1,0 +1,51 @@
+"""Only the sum over the environments: one backward pass over all of them, at the cost of plain training."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.func import grad
+
+from ilc.aggregators import GradientStatistics
+from ilc.gradients.environment import (
+    EnvironmentGradients,
+    checked_risk,
+    scalar_objective,
+    trainable_parameters,
+)
+from ilc.gradients.vectorized import (
+    keep_mean_of_buffers,
+    one_environment,
+    over_environments,
+    readable,
+    state_of,
+)
+from ilc.objectives import ObjectiveFunction
+
+
+def total(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+) -> EnvironmentGradients:
+    """Differentiate the sum of the risks, for aggregators with ``needs_votes = False``.
+
+    BatchNorm and dropout behave as in ``vectorized``. The statistics hold no votes: their
+    ``sign_sum`` is NaN.
+
+    Raises:
+        UserError: as ``vectorized``.
+    """
+    parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
+    each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
+
+    def summed(trainable: dict[str, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
+        losses, seen = each(trainable, state_of(model, len(inputs)), inputs, targets)
+        return checked_risk(losses.sum()), seen
+
+    gradients, (risks, penalties, state) = readable(grad(summed, has_aux=True), parameters)
+    if model.training:
+        keep_mean_of_buffers(model, [state])
+    statistics = {
+        name: GradientStatistics(len(inputs), gradient, gradient.new_full((), torch.nan))
+        for name, gradient in gradients.items()
+    }
+    return EnvironmentGradients(risks, statistics, penalties)
