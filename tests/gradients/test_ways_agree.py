@@ -9,8 +9,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, XorMask
+from ilc.aggregators import (
+    Aggregator,
+    AndMask,
+    DomainAdversarial,
+    GeometricMean,
+    IrmPenalty,
+    Mean,
+    XorMask,
+)
+from ilc.errors import UserError
 from ilc.gradients import backward, vectorized
+from ilc.gradients.pooled import pooled
 from ilc.gradients.total import total
 from ilc.models import MLP
 
@@ -213,3 +223,29 @@ def test_votes_that_nobody_counted_are_not_a_number() -> None:
     for name, statistics in total(model, F.cross_entropy, inputs, targets).statistics.items():
         torch.testing.assert_close(statistics.total, everything[name].total)
         assert statistics.sign_sum.isnan().all()
+
+
+def test_pooled_is_plain_training() -> None:
+    inputs, targets = batch()
+    plain, ours = make(with_batch_norm), make(with_batch_norm)
+    F.cross_entropy(plain(inputs.flatten(0, 1)), targets.flatten()).backward()
+    result = backward(ours, F.cross_entropy, inputs, targets, Mean(), "pooled")
+    assert result.risks.shape == (1,)
+    for expected, parameter in zip(plain.parameters(), ours.parameters(), strict=True):
+        torch.testing.assert_close(parameter.grad, expected.grad)
+    torch.testing.assert_close(ours.state_dict(), plain.state_dict())
+
+
+def test_pooled_equals_vectorized_where_no_layer_mixes_examples() -> None:
+    inputs, targets = batch()
+    one_by_one = vectorized(make(mlp), F.cross_entropy, inputs, targets)
+    together = pooled(make(mlp), F.cross_entropy, inputs, targets)
+    for name, statistics in together.statistics.items():
+        torch.testing.assert_close(statistics.total, one_by_one.statistics[name].total / E)
+
+
+@pytest.mark.parametrize("aggregator", [AndMask(0.0), IrmPenalty(1.0), DomainAdversarial()])
+def test_pooled_refuses_whoever_needs_environments(aggregator: Aggregator) -> None:
+    inputs, targets = batch()
+    with pytest.raises(UserError, match="does not tell environments apart"):
+        backward(make(mlp), F.cross_entropy, inputs, targets, aggregator, "pooled")

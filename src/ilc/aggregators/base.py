@@ -31,6 +31,8 @@ class Aggregator:
     """Whether ``combine`` looks at ``log_sum``."""
     needs_votes: ClassVar[bool] = True
     """Whether ``combine`` looks at anything but ``total``; if not, one backward pass will do."""
+    needs_environments: ClassVar[bool] = True
+    """Whether it makes a difference to which environment an example belongs."""
     has_irm_penalty: ClassVar[bool] = False
     """Whether the IRM penalty belongs into the metrics."""
     step: int = 0

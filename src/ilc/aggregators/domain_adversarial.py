@@ -22,6 +22,8 @@ class DomainAdversarial(Mean):
     The domain risk is reported as the penalty.
     """
 
+    needs_environments = True
+
     def prepare_targets(self, targets: Tensor) -> Tensor:
         """Class indices ``[E, N]`` beside the environment's number: ``[E, N, 2]``.
 

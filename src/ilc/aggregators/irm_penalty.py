@@ -39,6 +39,7 @@ class IrmPenalty(Mean):
         UserError: an option out of range.
     """
 
+    needs_environments = True
     has_irm_penalty = True
 
     def __init__(

@@ -10,6 +10,7 @@ class Mean(Aggregator):
     """Average the environments' gradients (paper, equation 1). Keeps every component."""
 
     needs_votes = False
+    needs_environments = False
 
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the mean gradient; the kept share is 1."""

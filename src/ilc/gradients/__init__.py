@@ -1,19 +1,21 @@
 """How environment gradients are obtained: one way per file, all ending in the same statistics.
 
 ``vectorized`` and ``sequential`` give every environment a gradient of its own; ``total`` is what
-``vectorized`` does for an aggregator that needs only their sum. ``example_share`` and ``example_loss``
-make every example an environment, all in one forward pass.
+``vectorized`` does for an aggregator that needs only their sum. ``pooled`` is plain training,
+in which nobody knows of environments. ``example_share`` and ``example_loss`` make every example an
+environment, all in one forward pass.
 
-BatchNorm in training mode means the same in the first two: an environment's batch is normalised by its own
-statistics, every environment starts from the same running statistics, and afterwards the running
-statistics are the mean over environments. So neither the order nor the number of environments
-changes how fast they move.
+BatchNorm in training mode means the same in ``vectorized`` and ``sequential``: an environment's batch
+is normalised by its own statistics, every environment starts from the same running statistics, and
+afterwards the running statistics are the mean over environments. So neither the order nor the number of
+environments changes how fast they move.
 """
 
 from ilc.gradients.backward import PER_EXAMPLE, WAYS, BackwardResult, backward
 from ilc.gradients.environment import EnvironmentGradients, RiskFunction
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
+from ilc.gradients.pooled import pooled
 from ilc.gradients.sequential import sequential
 from ilc.gradients.vectorized import vectorized
 
@@ -26,6 +28,7 @@ __all__ = [
     "backward",
     "example_loss",
     "example_share",
+    "pooled",
     "sequential",
     "vectorized",
 ]

@@ -12,6 +12,7 @@ from ilc.errors import UserError
 from ilc.gradients.environment import RiskFunction
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
+from ilc.gradients.pooled import pooled
 from ilc.gradients.sequential import sequential
 from ilc.gradients.total import total
 from ilc.gradients.vectorized import vectorized
@@ -19,6 +20,7 @@ from ilc.gradients.vectorized import vectorized
 WAYS = {
     "vectorized": vectorized,
     "sequential": sequential,
+    "pooled": pooled,
     "per_example": example_share,
     "per_example_loss": example_loss,
 }
@@ -33,7 +35,7 @@ class BackwardResult:
     """What one call of ``backward`` saw.
 
     Attributes:
-        risks: risk of each environment, ``[E]``, detached.
+        risks: risk of each environment, ``[E]``, detached; pooled ``[1]``.
         penalties: what the aggregator adds to each risk, ``[E]``, unscaled; zero for most.
         kept_share: share of kept components of each trainable parameter, 0-d tensors by name
             (left on the device: reading them is what waits for it).
@@ -67,6 +69,7 @@ def backward(
         aggregator: how the E gradients become one update.
         gradients: ``vectorized`` (fast; plain training's cost for a mean) or ``sequential`` (memory
             independent of E): same numbers.
+            ``pooled``: one batch of all environments, for the mean alone, where BatchNorm mixes them.
             With N = 1, one forward pass for all examples: ``per_example`` (``example_share``) or
             ``per_example_loss`` (``example_loss``).
 
@@ -80,6 +83,11 @@ def backward(
         raise UserError(
             "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
             f"{tuple(inputs.shape)} and {tuple(targets.shape)}: stack one batch of equal size per environment"
+        )
+    if gradients == "pooled" and aggregator.needs_environments:
+        raise UserError(
+            "gradients='pooled' does not tell environments apart, which only the mean can do without: take "
+            "gradients='vectorized' with this aggregator"
         )
     objective = aggregator.objective(loss_fn)
     targets = aggregator.prepare_targets(targets)

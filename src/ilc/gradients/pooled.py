@@ -1,0 +1,34 @@
+"""All environments as one batch: plain PyTorch training, which does not know of environments."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ilc.aggregators import GradientStatistics
+from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
+from ilc.objectives import ObjectiveFunction
+
+
+def pooled(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+) -> EnvironmentGradients:
+    """Differentiate the risk of all E * N examples together; for the mean alone.
+
+    Equals ``vectorized`` unless a layer such as BatchNorm mixes examples: here it mixes those of all
+    environments. There is one risk, ``[1]``, and nobody votes: ``sign_sum`` is NaN.
+
+    Raises:
+        UserError: no trainable parameter, or a risk that cannot be differentiated.
+    """
+    del with_logs
+    parameters = trainable_parameters(model)
+    objective = checked_objective(loss_fn(model(inputs.flatten(0, 1)), targets.flatten(0, 1)))
+    gradients = torch.autograd.grad(
+        objective.loss, list(parameters.values()), allow_unused=True, materialize_grads=True
+    )
+    statistics = {
+        name: GradientStatistics(1, gradient, gradient.new_full((), torch.nan))
+        for name, gradient in zip(parameters, gradients, strict=True)
+    }
+    return EnvironmentGradients(objective.risk.detach()[None], statistics, objective.penalty.detach()[None])
