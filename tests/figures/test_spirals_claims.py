@@ -1,77 +1,118 @@
-"""The verdicts on figure 7 follow the numbers, and the committed numbers are complete."""
+"""The verdicts on the spirals follow the numbers, and the committed numbers are complete."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from ilc.figures.correlations import MIN_COMPONENTS, TABLE, read_correlations
-from ilc.figures.spirals_claims import correlations
+from ilc.figures.spirals import (
+    AND_MASKS,
+    ENVIRONMENTS,
+    METHODS,
+    RUNS,
+    TRIALS,
+    read_environments,
+    read_methods,
+    read_trials,
+)
+from ilc.figures.spirals_claims import environments, methods
 
-RISING, FALLING, FLAT = (0.4, 0.6, 0.8), (0.9, 0.7, 0.5), (0.9, 0.9, 0.9)
-Levels = tuple[float, ...]
+AT_CHANCE, GOOD = 0.51, 0.995
 
 
-def _verdicts(folder: Path, mechanism: Levels, everywhere: Levels, first_layer: Levels) -> list[str]:
-    """Verdicts on made-up networks with these correlations at thresholds 0, 0.5 and 1."""
-    rows = [
-        {
-            "parameters": part,
-            "seed": seed,
-            "mask": mask,
-            "agreement_threshold": threshold,
-            "kept_components": 100,
-            "mechanism_correlation": (m if mask == "and_mask" else 0.1) + 0.001 * seed,
-            "shortcut_correlation": s + 0.001 * seed,
-        }
-        for part, shortcut in (("all", everywhere), ("first layer weights", first_layer))
-        for seed in range(4)
-        for mask in ("and_mask", "xor_mask")
-        for threshold, m, s in zip((0.0, 0.5, 1.0), mechanism, shortcut, strict=True)
-    ]
-    (folder / TABLE).parent.mkdir()
-    pd.DataFrame(rows).to_csv(folder / TABLE, index=False)
-    return [row["verdict"] for row in correlations(folder)]
+def _write_methods(folder: Path, accuracy: dict[str, float], lucky_trials: dict[str, int]) -> None:
+    """Three seeds per method with this test accuracy, of ten trials this many perfect ones."""
+    (folder / RUNS).mkdir(parents=True)
+    (folder / TRIALS).mkdir()
+    for name, label in METHODS.items():
+        runs = pd.DataFrame({"seed": range(3), "test/accuracy": accuracy[label]})
+        runs.to_csv(folder / RUNS / f"{name}_runs.csv", index=False)
+        values = [1.0 if i < lucky_trials.get(label, 0) else 0.5 for i in range(10)]
+        failed = pd.DataFrame({"state": ["FAIL"], "test/accuracy": [float("nan")]})
+        trials = pd.concat([pd.DataFrame({"state": "COMPLETE", "test/accuracy": values}), failed])
+        trials.to_csv(folder / TRIALS / f"{name}_trials.csv", index=False)
+
+
+def _as_published() -> dict[str, float]:
+    return {label: GOOD if label in AND_MASKS else AT_CHANCE for label in METHODS.values()}
+
+
+def _verdicts(folder: Path) -> list[str]:
+    return [row["verdict"] for row in methods(folder)]
+
+
+def test_as_published(tmp_path: Path) -> None:
+    _write_methods(tmp_path, _as_published(), {"AND-mask": 1, "AND-mask + L1": 2, "AND-mask + L2": 3})
+    masks, baselines, robustness = methods(tmp_path)
+    assert [row["verdict"] for row in (masks, baselines, robustness)] == ["reproduced"] * 3
+    assert "AND-mask + L1: 2 of 10 trials, then 3 of 3 seeds" in robustness["ours"]
+    assert "IRM 51.0 (51.0 to 51.0), n = 3" in baselines["ours"]
+
+
+def test_a_baseline_above_chance_is_left_out_of_the_verdict(tmp_path: Path) -> None:
+    _write_methods(tmp_path, {**_as_published(), "IRM": 0.61}, {})
+    assert _verdicts(tmp_path)[1] == "partly: no regulariser, dropout, L1, L2, BatchNorm, DANN"
+
+
+def test_a_mask_that_fails_is_left_out_of_the_verdict(tmp_path: Path) -> None:
+    _write_methods(tmp_path, {**_as_published(), "AND-mask": 0.98}, {"AND-mask": 2, "AND-mask + L1": 3})
+    masks, _, robustness = _verdicts(tmp_path)
+    assert masks == "partly: AND-mask + L1, AND-mask + L2"
+    assert robustness == "partly: AND-mask + L1"
+
+
+def test_nothing_works(tmp_path: Path) -> None:
+    _write_methods(tmp_path, dict.fromkeys(METHODS.values(), 0.7), {})
+    assert _verdicts(tmp_path) == ["not reproduced"] * 3
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "everywhere", "first_layer", "expected"),
+    ("mean", "masked", "verdict"),
     [
-        (RISING, FALLING, FALLING, ["reproduced", "reproduced", "reproduced"]),
-        (RISING, FLAT, FALLING, ["reproduced", "reproduced", "partly: only in the first layer"]),
-        (FALLING[::-1], FLAT, FLAT, ["reproduced, at another value", "reproduced", "not reproduced"]),
-        (FALLING, FALLING, FALLING, ["not reproduced", "not reproduced", "reproduced"]),
+        ({32: 0.5, 1024: 1.0}, {32: 1.0, 1024: 1.0}, "reproduced"),
+        ({32: 0.5, 256: 1.0}, {32: 1.0, 256: 1.0}, "reproduced, at another number"),
+        ({32: 0.5, 1024: 0.6}, {32: 1.0, 1024: 1.0}, "not reproduced: the baseline never does"),
+        ({32: 1.0, 1024: 1.0}, {32: 0.5, 1024: 1.0}, "not reproduced"),
+        ({32: 0.5, 1024: 1.0}, {32: 0.5, 1024: 0.5}, "not reproduced"),
     ],
 )
-def test_the_numbers_decide(
-    mechanism: Levels, everywhere: Levels, first_layer: Levels, expected: list[str], tmp_path: Path
+def test_how_many_environments(
+    mean: dict[int, float], masked: dict[int, float], verdict: str, tmp_path: Path
 ) -> None:
-    assert _verdicts(tmp_path, mechanism, everywhere, first_layer) == expected
+    rows = [
+        {
+            "aggregator": aggregator,
+            "dataset.n_environments": size,
+            "seed": seed,
+            "test/accuracy": best - seed / 4,
+        }
+        for aggregator, by_size in (("mean", mean), ("and_mask", masked))
+        for size, best in by_size.items()
+        for seed in range(2)
+    ]
+    (tmp_path / ENVIRONMENTS).parent.mkdir()
+    pd.DataFrame(rows).to_csv(tmp_path / ENVIRONMENTS, index=False)
+    assert environments(tmp_path)[0]["verdict"] == verdict
 
 
-def test_ten_networks_and_every_distinct_mask_are_committed(root: Path) -> None:
-    rows = pd.read_csv(root / "results" / TABLE)
-    groups = rows.groupby("parameters")
-    assert set(groups.groups) == {"all", "first layer weights"}
-    for _, part in groups:
-        assert set(part.seed) == set(range(10))
-        assert (part.groupby("seed").size() == 9 + 8).all()
-        wide = part.pivot_table(index=["seed", "agreement_threshold"], columns="mask", values="kept_share")
-        both = wide.dropna()
-        assert np.allclose(both.sum(axis=1), 1, atol=1e-4)
-    assert read_correlations(root / "results").kept_components.min() >= MIN_COMPONENTS
+def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
+    results = root / "results"
+    runs = read_methods(results, "runs")
+    for name, label in METHODS.items():
+        assert (read_trials(results, name).state == "COMPLETE").sum() >= 40, label
+        of_method = runs[runs.method == label]
+        assert of_method.seed.is_unique
+        assert of_method.command.str.contains(f"tuned=searched/{name} ").all()
+    seeds = runs.groupby("method").seed.nunique()
+    assert seeds.min() >= 1
+    assert seeds["AND-mask + L2"] >= 50
 
 
-def test_the_scatter_lies_on_its_lines(root: Path) -> None:
-    """The committed sample, at most 200 components per network, has the regression slopes of the table."""
-    rows = pd.read_csv(root / "results" / TABLE)
-    sample = pd.read_csv(root / "results" / "spirals" / "correlations_scatter.csv")
-    assert sample.groupby(["seed", "agreement_threshold"]).size().between(MIN_COMPONENTS, 200).all()
-    for threshold, dots in sample.groupby("agreement_threshold"):
-        lines = rows[(rows.parameters == "all") & (rows["mask"] == "and_mask")]
-        lines = lines[lines.agreement_threshold == threshold]
-        slope = np.polyfit(dots.average, dots.shortcut, 1)[0]
-        assert lines.shortcut_slope.min() - 0.05 < slope < lines.shortcut_slope.max() + 0.05
+def test_committed_numbers_of_environments_are_complete(root: Path) -> None:
+    runs = read_environments(root / "results")
+    counts = runs.groupby(["aggregator", "dataset.n_environments"]).seed.nunique()
+    assert counts["mean"].to_dict() == {2**i: 5 for i in range(1, 11)}
+    assert counts["and_mask"].min() >= 2
+    assert {32, 1024} <= set(counts["and_mask"].index)

@@ -14,10 +14,13 @@ FIGURES = {
     "figure3": "ilc.figures.figure3",
     "figure4": "ilc.figures.figure4",
     "figure5": "ilc.figures.figure5",
+    "figure6": "ilc.figures.figure6",
     "figure7": "ilc.figures.figure7",
     "figure7_thresholds": "ilc.figures.figure7_thresholds",
     "figure8": "ilc.figures.figure8",
     "figure9": "ilc.figures.figure9",
+    "figure14": "ilc.figures.figure14",
+    "figure15": "ilc.figures.figure15",
     "figure16": "ilc.figures.figure16",
     "votes": "ilc.figures.votes",
     "figure10": "ilc.figures.figure10",
@@ -41,6 +44,7 @@ TABLES = {
     "irm_stability": "ilc.figures.irm_stability",
     "solution_scores": "ilc.figures.consistency_table",
     "consistency_ranks": "ilc.figures.consistency_ranks",
+    "spirals_methods": "ilc.figures.spirals_methods",
     "table3": "ilc.figures.table3",
 }
 """Table files under ``results/tables/`` and the modules that tabulate them."""

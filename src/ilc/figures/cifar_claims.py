@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from ilc.figures.cifar import FOLDER, seeds_per, threshold_runs
-from ilc.figures.irm import median_and_range
-from ilc.figures.style import data_sources
+from ilc.figures.style import data_sources, median_and_range
 
 THRESHOLD = 0.2
 

@@ -77,8 +77,3 @@ def outcome(run: pd.Series) -> str:
     if train > 0.7 and test > 0.6:
         return "success"
     return "plain" if train > 0.8 and test < 0.3 else "between"
-
-
-def median_and_range(values: pd.Series) -> str:
-    """In per cent."""
-    return f"{100 * values.median():.1f} ({100 * values.min():.1f} to {100 * values.max():.1f})"

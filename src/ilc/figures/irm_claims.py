@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.figures.irm import EXPLAINER_WEIGHTS, FOLDER, colored_runs, median_and_range, stability_runs
+from ilc.figures.irm import EXPLAINER_WEIGHTS, FOLDER, colored_runs, stability_runs
+from ilc.figures.style import median_and_range
 
 
 def linear(results: Path) -> list[dict[str, str]]:

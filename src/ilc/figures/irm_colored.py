@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ilc.figures.irm import PUBLISHED, ROW_COLORS, ROW_LABELS, ROWS, colored_runs, median_and_range
-from ilc.figures.style import GREY, as_percent, data_sources, new_figure, stamp
+from ilc.figures.irm import PUBLISHED, ROW_COLORS, ROW_LABELS, ROWS, colored_runs
+from ilc.figures.style import GREY, as_percent, data_sources, median_and_range, new_figure, stamp
 from ilc.training.selection import RULES
 
 IDEAL = 0.75

@@ -13,10 +13,9 @@ from ilc.figures.irm import (
     OUTCOMES,
     PUBLISHED,
     SCHEDULES,
-    median_and_range,
     stability_runs,
 )
-from ilc.figures.style import GREY, data_sources, new_figure, stamp
+from ilc.figures.style import GREY, data_sources, median_and_range, new_figure, stamp
 
 MARKERS = {"success": "o", "collapsed": "x", "plain": "s", "between": "^"}
 

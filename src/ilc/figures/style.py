@@ -18,6 +18,7 @@ COLORS = {
     "geometric_mean": "#009E73",
     "temporal_mask": "#56B4E9",
     "irm_penalty": "#E69F00",
+    "dann": "#332288",  # Tol's indigo: Okabe and Ito's others are taken
 }
 LABELS = {
     "mean": "mean (plain training)",
@@ -26,6 +27,7 @@ LABELS = {
     "geometric_mean": "geometric mean",
     "temporal_mask": "temporal AND-mask",
     "irm_penalty": "IRM",
+    "dann": "DANN",
 }
 GREY = "#666666"
 
@@ -49,15 +51,20 @@ def new_figure(n_columns: int = 1, n_rows: int = 1, width: float = 4.2, height: 
     return Figure(figsize=(width * n_columns, height * n_rows + 0.35), layout="constrained")
 
 
-def as_percent(axes: Axes) -> None:
-    """Label the y axis, which holds shares from 0 to 1, in per cent."""
-    axes.set_ylim(-0.02, 1.04)
+def as_percent(axes: Axes, lowest: float = 0.0) -> None:
+    """Label the y axis, which holds shares from ``lowest`` to 1, in per cent."""
+    axes.set_ylim(lowest - 0.02, 1.04)
     axes.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
 
 
 def data_sources(runs: pd.DataFrame) -> str:
     """Where the data of these runs comes from, as the runs say it."""
     return ", ".join(sorted(runs.data_source.unique()))
+
+
+def median_and_range(values: pd.Series) -> str:
+    """Of accuracies or other shares, in per cent."""
+    return f"{100 * values.median():.1f} ({100 * values.min():.1f} to {100 * values.max():.1f})"
 
 
 def stamp(figure: Figure, text: str) -> None:

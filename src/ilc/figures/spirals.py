@@ -1,0 +1,76 @@
+"""What figures 6, 14, 15 and the claims of section 3.1 share: the methods and the reading of their runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+METHODS = {
+    "spirals_standard": "no regulariser",
+    "spirals_dropout": "dropout",
+    "spirals_l1": "L1",
+    "spirals_l2": "L2",
+    "spirals_batch_norm": "BatchNorm",
+    "spirals_dann": "DANN",
+    "spirals_irm": "IRM",
+    "spirals_and_mask": "AND-mask",
+    "spirals_and_mask_l1": "AND-mask + L1",
+    "spirals_and_mask_l2": "AND-mask + L2",
+}
+"""Searches, and what their methods are called in figures and tables."""
+
+AND_MASKS = [label for label in METHODS.values() if label.startswith("AND-mask")]
+BASELINES = [label for label in METHODS.values() if label not in AND_MASKS]
+
+CHANCE = 0.5
+LOWEST = 0.4
+"""Where the axes of accuracies begin."""
+NEAR_CHANCE = 0.10
+"""How far from chance a median still counts as chance."""
+PERFECT = 0.99
+RUNS = Path("spirals/methods")
+TRIALS = Path("spirals/search")
+ENVIRONMENTS = Path("spirals/environments_runs.csv")
+
+
+def read_methods(results: Path, kind: str) -> pd.DataFrame:
+    """The ``runs`` or ``curves`` of every method with its best configuration, named in ``method``."""
+    tables = [
+        pd.read_csv(results / RUNS / f"{name}_{kind}.csv").assign(method=label)
+        for name, label in METHODS.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def read_trials(results: Path, name: str) -> pd.DataFrame:
+    """All trials of one method's search."""
+    return pd.read_csv(results / TRIALS / f"{name}_trials.csv")
+
+
+def read_environments(results: Path) -> pd.DataFrame:
+    """Runs with other numbers of training environments, in ``dataset.n_environments``."""
+    return pd.read_csv(results / ENVIRONMENTS)
+
+
+def seeds_per_point(runs: pd.DataFrame) -> str:
+    """How many seeds an aggregator has with one number of environments, in words."""
+    counts = runs.groupby(["aggregator", "dataset.n_environments"]).seed.nunique()
+    fewest, most = counts.min(), counts.max()
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+
+
+def as_in_the_paper(label: str, test: pd.Series) -> bool:
+    """Whether a method's median test accuracy is perfect for an AND-mask, near chance for a baseline."""
+    median = test.median()
+    return bool(median >= PERFECT if label in AND_MASKS else abs(median - CHANCE) <= NEAR_CHANCE)
+
+
+def seeds(runs: pd.DataFrame) -> str:
+    """How many seeds the methods have, in words."""
+    counts = runs.groupby("method").seed.nunique()
+    fewest, most = counts.min(), counts.max()
+    if fewest == most:
+        return f"n = {fewest} seeds each"
+    many = [label for label in METHODS.values() if counts.get(label) == most]
+    return f"n = {most} seeds for {', '.join(many)}, at least {fewest} for the others"

@@ -1,0 +1,55 @@
+"""The methods of section 3.1 as a table: search, chosen configuration, accuracies, verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ilc.figures.spirals import AND_MASKS, METHODS, PERFECT, as_in_the_paper, read_methods, read_trials
+from ilc.figures.style import median_and_range
+from ilc.search.definition import Definition, load_definition
+from ilc.search.report import best_trial
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """A row per method."""
+    runs = read_methods(results, "runs")
+    rows = []
+    for name, label in METHODS.items():
+        of_method = runs[runs.method == label]
+        trials, definition = read_trials(results, name), load_definition(name)
+        states = trials.state.value_counts()
+        best = best_trial(trials, definition)
+        rows.append(
+            {
+                "method": label,
+                "trials": f"{states['COMPLETE']} (+ {states.get('FAIL', 0)} failed)",
+                "trials at 99 % test": str(int((trials["test/accuracy"] >= PERFECT).sum())),
+                "chosen configuration": configuration(best, definition),
+                "its trial, test %": f"{100 * best['test/accuracy']:.1f}",
+                "n": str(len(of_method)),
+                "train %": median_and_range(of_method["train/accuracy"]),
+                "test %": median_and_range(of_method["test/accuracy"]),
+                "seeds at 99 % test": str(int((of_method["test/accuracy"] >= PERFECT).sum())),
+                "paper, test": "about 100 %" if label in AND_MASKS else "chance",
+                "verdict": _verdict(label, of_method["test/accuracy"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def configuration(best: pd.Series, definition: Definition) -> str:
+    """A trial's parameters, keys shortened to their last part."""
+    parts = []
+    for key in definition.space:
+        value = best[key]
+        shown = f"{value:g}" if isinstance(value, float) else str(value)
+        parts.append(f"{key.split('.')[-1]} {shown}")
+    return ", ".join(parts)
+
+
+def _verdict(label: str, test: pd.Series) -> str:
+    """In words, which say so where nothing but one seed speaks."""
+    verdict = "reproduced" if as_in_the_paper(label, test) else "not reproduced"
+    return verdict if len(test) > 1 else f"{verdict}, one seed"
