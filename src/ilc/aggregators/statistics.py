@@ -40,6 +40,11 @@ class GradientStatistics:
         sign_sum = torch.zeros_like(total, dtype=torch.promote_types(total.dtype, torch.float32))
         return cls(0, total, sign_sum, torch.zeros_like(total) if with_logs else None)
 
+    @classmethod
+    def without_votes(cls, n_environments: int, total: Tensor) -> GradientStatistics:
+        """Statistics for an aggregator that needs only the sum of the gradients."""
+        return cls(n_environments, total, total.new_full((), torch.nan))
+
     def add_(self, gradients: Tensor) -> GradientStatistics:
         """Add the gradients ``[E, *shape]`` of E more environments, in place."""
         self.n_environments += gradients.shape[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.figures.style import LABELS
+from ilc.figures.style import LABELS, data_sources
 
 FOLDER = Path("coinrun_bc/search")
 STUDIES = {"mean": "coinrun_adam", "temporal_mask": "coinrun_temporal_mask"}
@@ -62,5 +62,5 @@ def about(results: Path, trials: pd.DataFrame) -> str:
     """The last lines under a figure: how many trials, at which scale, from which data."""
     return (
         f"{counts(results)}, one seed each, ranked on test data (oracle);\n"
-        f"{SCALE}; data: {', '.join(trials.data_source.unique())}"
+        f"{SCALE}; data: {data_sources(trials)}"
     )

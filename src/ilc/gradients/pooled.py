@@ -28,7 +28,7 @@ def pooled(
         objective.loss, list(parameters.values()), allow_unused=True, materialize_grads=True
     )
     statistics = {
-        name: GradientStatistics(1, gradient, gradient.new_full((), torch.nan))
+        name: GradientStatistics.without_votes(1, gradient)
         for name, gradient in zip(parameters, gradients, strict=True)
     }
     return EnvironmentGradients(objective.risk.detach()[None], statistics, objective.penalty.detach()[None])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.func import grad
 
@@ -45,7 +44,6 @@ def total(
     if model.training:
         keep_mean_of_buffers(model, [state])
     statistics = {
-        name: GradientStatistics(len(inputs), gradient, gradient.new_full((), torch.nan))
-        for name, gradient in gradients.items()
+        name: GradientStatistics.without_votes(len(inputs), gradient) for name, gradient in gradients.items()
     }
     return EnvironmentGradients(risks, statistics, penalties)
