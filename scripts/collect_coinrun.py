@@ -10,7 +10,8 @@ import argparse
 import time
 from pathlib import Path
 
-from ilc.coinrun.collect import CollectionOptions, collect
+from ilc.coinrun.collect import collect
+from ilc.coinrun.collection_plan import CollectionOptions
 from ilc.coinrun.expert import SHIPPED, load_expert
 from ilc.configuration.command_line import run_command
 from ilc.configuration.compose import compose_config

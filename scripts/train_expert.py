@@ -25,13 +25,14 @@ def main(config: DictConfig) -> None:
     """Train, play unseen levels, write the expert and what is known of it."""
     from ilc.atomic import write_text
     from ilc.coinrun.expert import SHIPPED, save_expert
-    from ilc.coinrun.expert_training import ExpertOptions, train_expert
+    from ilc.coinrun.expert_options import ExpertOptions
+    from ilc.coinrun.expert_training import train_expert
     from ilc.configuration.construct import construct
     from ilc.training.device import choose_device
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     device = choose_device(config.device, None)
-    node = OmegaConf.create({"_target_": "ilc.coinrun.expert_training.ExpertOptions", **config})
+    node = OmegaConf.create({"_target_": "ilc.coinrun.expert_options.ExpertOptions", **config})
     options: ExpertOptions = construct("expert", node, without=OTHERS_KEYS)
     network, frames = train_expert(options, folder, device)
     sheet = {

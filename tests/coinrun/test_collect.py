@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from ilc.coinrun import collect as collecting
-from ilc.coinrun.collect import CollectionOptions, collect
+from ilc.coinrun import collection_plan as plan
+from ilc.coinrun.collect import collect
+from ilc.coinrun.collection_plan import CollectionOptions
 from ilc.coinrun.expert import Expert, load_expert, save_expert
 from ilc.coinrun.game import frames_of, make_pinned_game
 from ilc.coinrun.network import ExpertNetwork
@@ -37,8 +39,8 @@ def expert(tmp_path_factory: pytest.TempPathFactory) -> Expert:
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_portions() -> None:
-    collecting.GAMES_AT_ONCE = 16
-    collecting.HORIZON = 40
+    plan.GAMES_AT_ONCE = 16
+    plan.HORIZON = 40
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,7 @@ def test_frames_come_from_the_levels_of_the_manifest(collected: Path, expert: Ex
     levels = {"train": np.repeat(manifest["train_levels"], 20), "test": manifest["test_levels"]}
     frames_of_split = {split: np.load(collected / f"{split}_frames.npy") for split in levels}
     compared = 0
-    for number, shard in enumerate(collecting._shards(OPTIONS)):
+    for number, shard in enumerate(plan.shards(OPTIONS)):
         seed = seed_for(0, f"shard {number}")
         random = np.random.default_rng(seed)
         game = make_pinned_game(shard.levels, "easy", seed)
@@ -102,9 +104,9 @@ def test_frames_come_from_the_levels_of_the_manifest(collected: Path, expert: Ex
 
 
 def test_states_are_spread_over_the_play() -> None:
-    shards = list(collecting._shards(CollectionOptions(4, 500, 300, 0)))
+    shards = list(plan.shards(CollectionOptions(4, 500, 300, 0)))
     steps = np.concatenate([np.concatenate(shard.steps) for shard in shards if shard.split == "train"])
-    assert 0.9 < steps.mean() / ((collecting.HORIZON - 1) / 2) < 1.1
+    assert 0.9 < steps.mean() / ((plan.HORIZON - 1) / 2) < 1.1
     rows = {
         split: np.sort(np.concatenate([np.concatenate(s.rows) for s in shards if s.split == split]))
         for split in ("train", "test")

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from ilc.coinrun.expert import SHIPPED, load_expert
-from ilc.coinrun.expert_training import ExpertOptions, network_of, train_expert
+from ilc.coinrun.expert_options import ExpertOptions
+from ilc.coinrun.expert_training import network_of, train_expert
 from ilc.coinrun.levels import UNSEEN
 from ilc.coinrun.network import ExpertNetwork
 from ilc.coinrun.play import draw_actions, random_policy, returns_on

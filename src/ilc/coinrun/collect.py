@@ -1,10 +1,4 @@
-"""The behavioural cloning dataset: frames of on-policy play with the expert's action distribution.
-
-Each level is played by games pinned to it, episode after episode, for ``HORIZON`` steps; the states
-to keep are positions in that play drawn beforehand, uniformly and without replacement. Training and
-test states therefore have the same distribution, from disjoint levels (paper, appendix to section
-3.3: "sampled randomly from trajectories").
-"""
+"""The behavioural cloning dataset: frames of on-policy play with the expert's action distribution."""
 
 from __future__ import annotations
 
@@ -14,7 +8,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,69 +16,21 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 from numpy.lib.format import open_memmap
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
 from ilc.atomic import write_json
+from ilc.coinrun.collection_plan import HORIZON, CollectionOptions, Shard, shards
 from ilc.coinrun.expert import Expert
 from ilc.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make_pinned_game
-from ilc.coinrun.levels import CLONING_TEST, CLONING_TRAIN
+from ilc.coinrun.levels import CLONING_TRAIN
 from ilc.coinrun.play import draw_actions
 from ilc.errors import UserError
 from ilc.seeding import seed_for
 
-HORIZON = 128
-"""Steps that each game plays: a few episodes."""
-GAMES_AT_ONCE = 256
 STATES_PER_WORKER = 20_000
 
 _memmap: Any = open_memmap  # Numpy left it without types.
-
-
-@dataclass(frozen=True)
-class CollectionOptions:
-    """What to collect.
-
-    Attributes:
-        n_levels: training levels, one environment each (64 in the paper).
-        states_per_level: states of each (1,000 in the paper).
-        n_test: test states, each from a level of its own (2,000 in the paper).
-        seed: of the actions and of the choice of states.
-
-    Raises:
-        UserError: a number out of range.
-    """
-
-    n_levels: int
-    states_per_level: int
-    n_test: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        if not (
-            1 <= self.n_levels <= len(CLONING_TRAIN)
-            and self.states_per_level >= 1
-            and 1 <= self.n_test <= len(CLONING_TEST)
-            and self.seed >= 0
-        ):
-            raise UserError(
-                f"CoinRun has {len(CLONING_TRAIN)} training and {len(CLONING_TEST)} test levels and needs "
-                f"states and a seed from 0, got {self}"
-            )
-
-
-@dataclass(frozen=True)
-class _Shard:
-    """Games that are played together: their levels, and what to keep of each.
-
-    ``steps[i]`` are the positions in game i's play whose states go to ``rows[i]`` of the split.
-    """
-
-    split: str
-    levels: list[int]
-    steps: list[NDArray[np.int64]]
-    rows: list[NDArray[np.int64]]
 
 
 def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
@@ -119,13 +65,13 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
 def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dict[str, Any]) -> None:
     part = path.with_name(f"{path.name}.part")
     part.mkdir(exist_ok=True)
-    shards = list(_shards(options))
+    portions = list(shards(options))
     n_states = options.n_levels * options.states_per_level + options.n_test
     done = _shards_done(part / "progress.json")
-    waiting = [i for i in range(len(shards)) if i not in done]
+    waiting = [i for i in range(len(portions)) if i not in done]
     Console().print(
         f"collecting {n_states:,} CoinRun states with the expert into {path}"
-        + (f", continuing after {len(done)} of {len(shards)} parts" if done else ""),
+        + (f", continuing after {len(done)} of {len(portions)} parts" if done else ""),
         highlight=False,
         soft_wrap=True,
     )
@@ -138,13 +84,13 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
         min(n_cores(), math.ceil(n_states / STATES_PER_WORKER)), return_as="generator_unordered"
     )
     played = workers(
-        delayed(_play)(i, shards[i], expert, seed_for(options.seed, f"shard {i}"), part) for i in waiting
+        delayed(_play)(i, portions[i], expert, seed_for(options.seed, f"shard {i}"), part) for i in waiting
     )
     for i in track(played, total=len(waiting), description="CoinRun states"):
         done.append(i)
         write_json(part / "progress.json", {"shards_done": done})
     test_levels = np.empty(options.n_test, dtype=np.int64)
-    for shard in shards:
+    for shard in portions:
         if shard.split == "test":
             test_levels[np.concatenate(shard.rows)] = shard.levels
     train_levels = list(CLONING_TRAIN[: options.n_levels])
@@ -153,32 +99,7 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
     part.rename(path)
 
 
-def _shards(options: CollectionOptions) -> Iterator[_Shard]:
-    """The work in portions; what is drawn here depends on the seed alone."""
-    random = np.random.default_rng(seed_for(options.seed, "positions"))
-    n = options.states_per_level
-    # Twice as many states are seen as kept, so that neighbours are rarely both kept.
-    copies = math.ceil(2 * n / HORIZON)
-    at_once = max(1, GAMES_AT_ONCE // copies)
-    for start in range(0, options.n_levels, at_once):
-        shard = _Shard("train", [], [], [])
-        for e in range(start, min(start + at_once, options.n_levels)):
-            chosen = random.choice(copies * HORIZON, n, replace=False)
-            rows = np.arange(e * n, (e + 1) * n)
-            for copy in range(copies):
-                here = chosen // HORIZON == copy
-                shard.levels.append(CLONING_TRAIN[e])
-                shard.steps.append(chosen[here] % HORIZON)
-                shard.rows.append(rows[here])
-        yield shard
-    # One state per test level. Those that are due early are played together, and not longer.
-    due = random.integers(0, HORIZON, options.n_test)
-    for rows in np.split(np.argsort(due, kind="stable"), range(GAMES_AT_ONCE, options.n_test, GAMES_AT_ONCE)):
-        levels = [CLONING_TEST[int(row)] for row in rows]
-        yield _Shard("test", levels, [due[[row]] for row in rows], [rows[[i]] for i in range(len(rows))])
-
-
-def _play(number: int, shard: _Shard, expert: Expert, seed: int, folder: Path) -> int:
+def _play(number: int, shard: Shard, expert: Expert, seed: int, folder: Path) -> int:
     """Play the shard's games and write what is to be kept; return its number."""
     random = np.random.default_rng(seed)
     threads = torch.get_num_threads()

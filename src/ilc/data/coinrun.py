@@ -44,7 +44,8 @@ def make_coinrun(
             that does not hold what its manifest says.
     """
     # Imported late: playing needs more than loading.
-    from ilc.coinrun.collect import CollectionOptions, collect
+    from ilc.coinrun.collect import collect
+    from ilc.coinrun.collection_plan import CollectionOptions
     from ilc.coinrun.expert import load_expert
 
     if source not in SOURCES:
