@@ -19,7 +19,7 @@ from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
 from ilc.consistency.examples.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
 from ilc.consistency.large import expand
-from ilc.consistency.score import score_expansions
+from ilc.consistency.second_order import score_expansions
 from ilc.seeding import generator_for
 
 ROOT = Path(__file__).parents[1]

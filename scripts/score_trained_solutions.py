@@ -24,12 +24,13 @@ from torch import Tensor
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
 from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
+from ilc.consistency.definition import Consistency
 from ilc.consistency.derivatives import Loss
 from ilc.consistency.examples.linear_sem_solutions import METHODS, TEST_NAME, linear_sem_solutions
 from ilc.consistency.examples.many_seeds import train_seeds
 from ilc.consistency.examples.problems import Problem, authors_regression, small_spirals, two_parameters
 from ilc.consistency.examples.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
-from ilc.consistency.score import Consistency, quadratic, score_expansions
+from ilc.consistency.second_order import quadratic, score_expansions
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ((0.01, 1e-3), (0.01, 1e-1), (0.1, 1e-3))

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.func import grad_and_value, vmap
 
+from ilc.consistency.definition import Consistency, check_arguments, worst_pair
 from ilc.consistency.derivatives import Loss
-from ilc.consistency.score import Consistency, check_arguments, worst_pair
 from ilc.errors import UserError
 from ilc.seeding import generator_for
 

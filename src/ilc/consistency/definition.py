@@ -1,0 +1,70 @@
+"""The consistency of a solution: how far environments disagree about what is as good as it.
+
+Paper, section 2.1, equation 2. For every ordered pair of environments (e, e'), e = e' included,
+
+    gap(e, e') = max over theta in N_e of |L_e'(theta) - L_e(theta*)|
+
+where N_e is the path-connected region around theta* in which ``L_e(theta) <= L_e(theta*) + epsilon``.
+The largest gap is the *inconsistency* (thesis, equation 3.1: 0 would be best, epsilon is the least
+that can be reached when the risks are unbounded). Its negative is the *consistency* (paper: higher
+is better), which is what ``consistency_score`` returns.
+
+Deviation: the paper's formula subtracts ``L_e(theta)``, its proofs and Remark 2 ``L_e(theta*)``. With
+the first, two environments with curvature ratio r would score epsilon |r - 1| and identical ones 0;
+only the second gives the epsilon r and the epsilon that the paper derives, so it is used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ilc.consistency.derivatives import Loss
+from ilc.errors import UserError
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """A consistency score and where it comes from.
+
+    Attributes:
+        inconsistency: largest gap over all pairs, in units of the risk; lower is better.
+        pair: the environments (e, e') of that gap: e sees no harm, e' does.
+        step: ``theta - theta*`` that reaches it, ``[P]``.
+        gaps: gap of every pair, ``[E, E]``, float64.
+        estimate: ``second order`` or ``lower bound on the inconsistency``.
+    """
+
+    inconsistency: float
+    pair: tuple[int, int]
+    step: Tensor
+    gaps: Tensor
+    estimate: str
+
+    @property
+    def score(self) -> float:
+        """The paper's sign: minus the inconsistency, higher is better."""
+        return -self.inconsistency
+
+
+def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) -> None:
+    """Raise UserError for fewer than two losses, parameters that are no finite vector, or epsilon <= 0."""
+    if len(losses) < 2:
+        raise UserError(f"consistency compares environments: give at least two losses, got {len(losses)}")
+    if theta_star.ndim != 1 or not len(theta_star) or not theta_star.is_floating_point():
+        raise UserError(
+            f"theta_star must be a floating-point vector [P], got {theta_star.dtype} of shape "
+            f"{tuple(theta_star.shape)}: flatten the parameters"
+        )
+    if not bool(theta_star.isfinite().all()):
+        raise UserError("theta_star contains NaN or infinity")
+    if not 0 < epsilon < float("inf"):
+        raise UserError(f"epsilon must be a finite number above 0, got {epsilon!r}")
+
+
+def worst_pair(values: Tensor) -> tuple[int, int]:
+    """Row and column of the largest entry ``[E, E]``."""
+    flat = int(values.argmax())
+    return flat // len(values), flat % len(values)
