@@ -12,9 +12,10 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, GradientStatistics, Mean
 from ilc.errors import UserError
-from ilc.gradients import backward, layer_shares
+from ilc.gradients import backward
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
+from ilc.gradients.shares import convolution, sums
 from ilc.models import FastResNet
 
 N = 6
@@ -132,7 +133,7 @@ def test_without_mixing_the_share_is_the_gradient_of_the_examples_risk(
     name: str, many_positions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Both ways to make a convolution's shares, whatever its size.
-    monkeypatch.setattr(layer_shares, "_MANY_POSITIONS", many_positions)
+    monkeypatch.setattr(convolution, "_MANY_POSITIONS", many_positions)
     inputs, targets = batch()
     expected = loop(make(name), inputs, targets)
     found = example_share(make(name), F.cross_entropy, inputs, targets, with_logs=True).statistics
@@ -170,10 +171,8 @@ def test_under_batch_norm_both_votes_sum_to_the_batch_gradient_but_differ() -> N
 def test_any_chunk_size_gives_the_same(budget: int, enough: int, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, targets = batch()
     expected = example_share(make("fast resnet"), F.cross_entropy, inputs, targets).statistics
-    settings = example_share.__globals__
-    assert {"_ELEMENTS_AT_ONCE", "_ENOUGH_EXAMPLES"} <= settings.keys()
-    monkeypatch.setitem(settings, "_ELEMENTS_AT_ONCE", {False: budget, True: budget})
-    monkeypatch.setitem(settings, "_ENOUGH_EXAMPLES", enough)
+    monkeypatch.setattr(sums, "_ELEMENTS_AT_ONCE", {False: budget, True: budget})
+    monkeypatch.setattr(sums, "_ENOUGH_EXAMPLES", enough)
     assert_same(example_share(make("fast resnet"), F.cross_entropy, inputs, targets).statistics, expected)
 
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ilc.errors import UserError
-
-shrink = torch.ops.aten.hardshrink_backward.grad_input
-"""Of (x, y, limit): x where |y| > limit, else 0. The derivative of a function that nobody needs here."""
-
-PIECE = 2**18
-"""Components updated at once on a CPU: few enough for all intermediate results to stay in its cache."""
+from ilc.optim.temporal_mask_update import Row, bundles, largest_masked, update
 
 
 class TemporalMaskAdam(torch.optim.Optimizer):
@@ -114,13 +109,13 @@ class TemporalMaskAdam(torch.optim.Optimizer):
         self._masks = []
         for group in self.param_groups:
             rows = [self._row(p) for p in group["params"] if p.grad is not None]
-            limit = _largest_masked(group["agreement_threshold"], rows[0].a.dtype) if rows else 0.0
+            limit = largest_masked(group["agreement_threshold"], rows[0].a.dtype) if rows else 0.0
             self._masks += [(row.a, limit) for row in rows]
-            for rows_at_once in _bundles(rows):
-                _update(rows_at_once, group, limit)
+            for rows_at_once in bundles(rows):
+                update(rows_at_once, group, limit)
         return loss
 
-    def _row(self, p: Tensor) -> _Row:
+    def _row(self, p: Tensor) -> Row:
         """A parameter with its gradient and its memory, which is zero at first."""
         assert p.grad is not None
         if p.grad.is_sparse or p.grad.is_complex():
@@ -132,74 +127,7 @@ class TemporalMaskAdam(torch.optim.Optimizer):
             state["step"] = torch.zeros(())
         state["step"] += 1
         memory = (state["momentum"], state["second_moment"], state["sign_average"])
-        return _Row(p, p.grad, *memory, float(state["step"]))
-
-
-class _Row(NamedTuple):
-    """A parameter, gradient, momentum, second moment and sign average of one shape; steps so far."""
-
-    p: Tensor
-    g: Tensor
-    m: Tensor
-    v: Tensor
-    a: Tensor
-    steps: float
-
-
-def _bundles(rows: list[_Row]) -> Iterator[list[_Row]]:
-    """What is updated together: everything on an accelerator, on a CPU pieces that its cache holds."""
-    if any(row.p.device.type != "cpu" for row in rows):
-        yield rows
-        return
-    for row in rows:
-        tensors = row[:5]
-        if row.p.numel() <= PIECE or not all(tensor.is_contiguous() for tensor in tensors):
-            yield [row]
-            continue
-        flat = [torch.split(tensor.view(-1), PIECE) for tensor in tensors]
-        for p, g, m, v, a in zip(*flat, strict=True):
-            yield [_Row(p, g, m, v, a, row.steps)]
-
-
-def _update(rows: list[_Row], group: dict[str, Any], limit: float) -> None:
-    """Algorithm 1, in place."""
-    parameters, gradients, m, v, a, steps = (list(column) for column in zip(*rows, strict=True))
-    lr, decay, eps = group["lr"], group["weight_decay"], group["eps"]
-    beta_1, beta_2, beta_3 = group["betas"]
-    if decay and not group["decoupled"]:
-        gradients = list(torch._foreach_add(gradients, parameters, alpha=decay))
-    torch._foreach_lerp_(m, gradients, 1 - beta_1)
-    torch._foreach_mul_(v, beta_2)
-    torch._foreach_addcmul_(v, gradients, gradients, value=1 - beta_2)
-    signs = torch._foreach_sign(gradients)
-    torch._foreach_lerp_(a, signs, 1 - beta_3)
-    # m where |a| > limit, 0 elsewhere, in one pass; comparing, then multiplying by booleans takes
-    # as long as all the rest together. Where a is NaN so is m, and it passes: it cannot hide.
-    masked = [
-        shrink(moment, average, limit, grad_input=memory)
-        for moment, average, memory in zip(m, a, signs, strict=True)
-    ]
-    if group["pytorch_form"]:
-        # Both sides of the fraction times the root of v's correction, which spares a pass.
-        roots = [math.sqrt(1 - beta_2**t) for t in steps]
-        denominators = torch._foreach_sqrt(v)
-        torch._foreach_add_(denominators, [eps * root for root in roots])
-        factors = [-lr * root / (1 - beta_1**t) for root, t in zip(roots, steps, strict=True)]
-        torch._foreach_addcdiv_(parameters, masked, denominators, factors)
-    else:
-        denominators = torch._foreach_add(v, eps)
-        torch._foreach_sqrt_(denominators)
-        torch._foreach_addcdiv_(parameters, masked, denominators, value=-lr)
-    if decay and group["decoupled"]:
-        torch._foreach_mul_(parameters, 1 - lr * decay)
-
-
-def _largest_masked(threshold: float, dtype: torch.dtype) -> float:
-    """The largest |a| below the threshold: the comparison with the threshold is inclusive."""
-    if threshold == 0:
-        return -1.0
-    exact = torch.tensor(threshold, dtype=dtype)
-    return torch.nextafter(exact, torch.zeros_like(exact)).item()
+        return Row(p, p.grad, *memory, float(state["step"]))
 
 
 def _check(group: dict[str, Any]) -> None:

@@ -1,0 +1,85 @@
+"""The rule of convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.grad import conv2d_weight
+
+from ilc.gradients.shares.share import Shares, product, whole
+
+# Measured on CPUs: a convolution wins where each weight collects from more positions than these.
+_MANY_POSITIONS = 64
+
+
+def conv2d(layer: nn.Conv2d, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Output gradient times input patches, with any stride, padding, dilation and groups."""
+    x, delta = x.to(layer.weight.dtype), delta.to(layer.weight.dtype)  # Under autocast they differ.
+    if layer.padding_mode == "zeros" and not isinstance(layer.padding, str):
+        padding = layer.padding
+    else:
+        mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+        x, padding = F.pad(x, layer._reversed_padding_repeated_twice, mode=mode), (0, 0)
+    many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
+    of_weight = _by_convolution if many else _by_patches
+    return {
+        "weight": of_weight(layer, x, delta, padding),
+        "bias": whole(lambda s: delta[s].sum((2, 3))),
+    }
+
+
+def _by_convolution(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
+    """One convolution whose groups are the examples: no patch is ever written down."""
+    x, delta = x.contiguous(), delta.contiguous()
+
+    def weight(s: slice) -> Tensor:
+        n = len(x[s])
+        shares: Tensor = conv2d_weight(  # type: ignore[no-untyped-call]
+            x[s].flatten(0, 1).unsqueeze(0),
+            (n * layer.out_channels, *layer.weight.shape[1:]),
+            delta[s].flatten(0, 1).unsqueeze(0),
+            layer.stride,
+            padding,
+            layer.dilation,
+            n * layer.groups,
+        )
+        return shares.view(n, *layer.weight.shape)
+
+    return whole(weight)
+
+
+def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
+    """A matrix product with the patches, in the layout ``[out, kernel height, kernel width, in]``."""
+    groups, (kh, kw) = layer.groups, layer.kernel_size
+    per_group = x.shape[1] // groups
+    height, width = delta.shape[2:]
+    flat = delta.reshape(len(delta), groups, -1, height * width)
+
+    def weight(s: slice) -> Callable[[slice, Tensor], Tensor]:
+        # Channels last, so that a patch is made of a few long runs of memory.
+        padded = F.pad(x[s], (padding[1], padding[1], padding[0], padding[0]))
+        padded = padded.permute(0, 2, 3, 1).contiguous()
+        n, row, column = padded.stride(0), padded.stride(1), padded.stride(2)
+        patches = padded.as_strided(
+            (len(padded), groups, height, width, kh, kw, per_group),
+            (
+                n,
+                per_group,
+                row * layer.stride[0],
+                column * layer.stride[1],
+                row * layer.dilation[0],
+                column * layer.dilation[1],
+                1,
+            ),
+        ).reshape(len(padded), groups, height * width, kh * kw * per_group)
+        if groups == 1:
+            return lambda rows, scratch: product(flat[s, 0, rows], patches[:, 0], scratch)
+        return lambda rows, scratch: flat[s] @ patches
+
+    def restore(total: Tensor) -> Tensor:
+        return total.view(-1, kh, kw, per_group).permute(0, 3, 1, 2)
+
+    n_rows = delta.shape[1] if groups == 1 else 1
+    return Shares(weight, n_rows, restore, height * width * kh * kw * x.shape[1])

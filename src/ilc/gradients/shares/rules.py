@@ -1,0 +1,89 @@
+"""Each example's share of a layer's parameter gradients, rebuilt from its input and output gradient.
+
+One rule per kind of layer. A rule sees the layer, its input ``x [E, ...]`` and the gradient
+``delta [E, ...]`` with respect to its output, and says how to make the shares of any slice of
+examples: so memory never holds more than a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc.gradients.shares.convolution import conv2d
+from ilc.gradients.shares.share import Shares, product, whole
+
+
+def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """``y = x W^T + b``, summed over whatever axes lie between examples and features."""
+    x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
+    return {
+        "weight": Shares(
+            lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch), delta.shape[-1]
+        ),
+        "bias": whole(lambda s: delta[s].sum(1)),
+    }
+
+
+def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Scale and shift of BatchNorm; the normalised input is that of the whole batch."""
+    if layer.training or layer.running_mean is None:
+        normalised = F.batch_norm(x, None, None, training=True, eps=layer.eps)
+    else:
+        normalised = F.batch_norm(x, layer.running_mean, layer.running_var, eps=layer.eps)
+    return _scale_and_shift(lambda s: normalised[s], delta, keep=(1,))
+
+
+def group_norm(layer: nn.GroupNorm, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Scale and shift of GroupNorm."""
+    return _scale_and_shift(lambda s: F.group_norm(x[s], layer.num_groups, eps=layer.eps), delta, keep=(1,))
+
+
+def layer_norm(layer: nn.LayerNorm, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Scale and shift of LayerNorm."""
+    last = tuple(range(x.ndim - len(layer.normalized_shape), x.ndim))
+    shape = list(layer.normalized_shape)
+    return _scale_and_shift(lambda s: F.layer_norm(x[s], shape, eps=layer.eps), delta, keep=last)
+
+
+def _scale_and_shift(
+    normalised: Callable[[slice], Tensor], delta: Tensor, keep: tuple[int, ...]
+) -> dict[str, Shares]:
+    axes = [axis for axis in range(1, delta.ndim) if axis not in keep]
+
+    def reduce(values: Tensor) -> Tensor:
+        return values.sum(axes) if axes else values.clone()
+
+    return {
+        "weight": whole(lambda s: reduce(delta[s] * normalised(s)), 2 * delta[0].numel()),
+        "bias": whole(lambda s: reduce(delta[s])),
+    }
+
+
+def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Rows of the table that the example looked up."""
+    indices, delta = x.reshape(len(x), -1), delta.reshape(len(x), -1, layer.embedding_dim)
+    if layer.padding_idx is not None:
+        delta = delta * (indices != layer.padding_idx).unsqueeze(-1)
+
+    def weight(s: slice) -> Tensor:
+        table = delta.new_zeros(len(indices[s]), layer.num_embeddings, layer.embedding_dim)
+        return table.scatter_add_(1, indices[s].unsqueeze(-1).expand_as(delta[s]), delta[s])
+
+    return {"weight": whole(weight)}
+
+
+RULES: dict[type[nn.Module], Callable[[Any, Tensor, Tensor], dict[str, Shares]]] = {
+    nn.Linear: linear,
+    nn.Conv2d: conv2d,
+    nn.BatchNorm1d: batch_norm,
+    nn.BatchNorm2d: batch_norm,
+    nn.BatchNorm3d: batch_norm,
+    nn.GroupNorm: group_norm,
+    nn.LayerNorm: layer_norm,
+    nn.Embedding: embedding,
+}
+"""Exact types only: a subclass may compute something else."""

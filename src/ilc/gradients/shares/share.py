@@ -1,0 +1,40 @@
+"""How to obtain each example's share of one parameter's gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Shares(NamedTuple):
+    """How to obtain the shares of one parameter.
+
+    Attributes:
+        of: for a slice of examples, how to obtain any slice of rows of their shares,
+            ``[examples, rows, ...]``, in memory that the caller may overwrite: a new one, or the
+            flat scratch memory given. A parameter of one row is obtained whole.
+        n_rows: rows of a share, in whatever layout is fastest.
+        restore: from a reduction over examples, flat in that layout, to the parameter's own.
+        extra: elements that ``of`` needs per example beside the share itself.
+    """
+
+    of: Callable[[slice], Callable[[slice, Tensor], Tensor]]
+    n_rows: int = 1
+    restore: Callable[[Tensor], Tensor] = lambda flat: flat
+    extra: int = 0
+
+
+def whole(of: Callable[[slice], Tensor], extra: int = 0) -> Shares:
+    """Shares too small to be worth dividing into rows."""
+    return Shares(lambda s: lambda rows, scratch: of(s), extra=extra)
+
+
+def product(a: Tensor, b: Tensor, scratch: Tensor) -> Tensor:
+    """``a @ b`` in scratch memory: asking the system for new memory costs as much as the product."""
+    if scratch.dtype != a.dtype or a.dtype != b.dtype:
+        return a.to(scratch.dtype) @ b.to(scratch.dtype)
+    out = scratch[: len(a) * a.shape[1] * b.shape[2]].view(len(a), a.shape[1], b.shape[2])
+    return torch.bmm(a, b, out=out)

@@ -1,0 +1,61 @@
+"""Statistics of a parameter's shares, a few examples and rows at a time."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ilc.aggregators import GradientStatistics
+from ilc.gradients.shares.share import Shares
+
+# Elements of shares held at once. On a CPU they stay in its cache, on a GPU they keep it busy.
+_ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
+
+# From as many on the sums, read and written once for all of them, no longer count beside the shares.
+_ENOUGH_EXAMPLES = 16
+
+
+def summed(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> GradientStatistics:
+    """Statistics over the shares of all ``n`` examples."""
+    budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]
+    row = parameter.numel() // shares.n_rows
+    fitting = min(_ENOUGH_EXAMPLES, budget // max(row, shares.extra))
+    few = min(n, max(2, fitting, budget // (parameter.numel() + shares.extra)))
+    rows = min(shares.n_rows, max(1, budget // (few * row)))
+    scratch = parameter.new_empty(few * rows * row if shares.n_rows > 1 else 0)
+    statistics = GradientStatistics.zeros(parameter.detach().flatten(), with_logs)
+    statistics.n_environments = n
+    for start in range(0, n, few):
+        rows_of = shares.of(slice(start, start + few))
+        for first in range(0, shares.n_rows, rows):
+            votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1).contiguous()
+            _add_and_overwrite(statistics, slice(first * row, first * row + votes.shape[1]), votes)
+
+    def restored(total: Tensor) -> Tensor:
+        return shares.restore(total).view(parameter.shape)
+
+    statistics.total, statistics.sign_sum = restored(statistics.total), restored(statistics.sign_sum)
+    if statistics.log_sum is not None:
+        statistics.log_sum = restored(statistics.log_sum)
+    return statistics
+
+
+def _add_and_overwrite(statistics: GradientStatistics, where: slice, votes: Tensor) -> None:
+    """Add votes ``[E, columns]`` to that part of the flat sums, spoiling them.
+
+    Sums over the first axis are products with ones: one pass over the memory, two columns side by
+    side, because such a product keeps only one of a CPU's cores busy.
+    """
+    sides = 2 if votes.shape[1] % 2 == 0 else 1
+    columns = votes.view(len(votes), sides, -1).transpose(0, 1)
+    if statistics.log_sum is not None:
+        _add_sum(statistics.log_sum[where], columns.abs().log_())
+    _add_sum(statistics.total[where], columns)
+    votes.sign_()
+    _add_sum(statistics.sign_sum[where], columns)
+
+
+def _add_sum(total: Tensor, columns: Tensor) -> None:
+    """Add ``[sides, E, columns]``, summed over E; in the total's type, which may be wider."""
+    columns = columns.to(total.dtype)
+    ones = columns.new_ones(1, 1, columns.shape[1]).expand(len(columns), -1, -1)
+    total.view(len(columns), 1, -1).baddbmm_(ones, columns)
