@@ -19,22 +19,18 @@ from typing import Any
 import pandas as pd
 import torch
 from rich.progress import track
-from torch import Tensor
 
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
 from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
-from ilc.consistency.definition import Consistency
-from ilc.consistency.derivatives import Loss
 from ilc.consistency.examples.linear_sem_solutions import METHODS, TEST_NAME, linear_sem_solutions
 from ilc.consistency.examples.many_seeds import train_seeds
 from ilc.consistency.examples.problems import Problem, authors_regression, small_spirals, two_parameters
+from ilc.consistency.examples.score_rows import SETTINGS, described, exact_scores, risks_at
 from ilc.consistency.examples.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
-from ilc.consistency.second_order import quadratic, score_expansions
+from ilc.consistency.second_order import score_expansions
 
 ROOT = Path(__file__).parents[1]
-SETTINGS = ((0.01, 1e-3), (0.01, 1e-1), (0.1, 1e-3))
-"""Epsilon and damping of every score; reported at damping 0.1, which 20 products per environment resolve."""
 
 
 def main() -> None:
@@ -89,7 +85,7 @@ def score_linear_sem(n_seeds: int, runs: Path) -> pd.DataFrame:
             "test_name": TEST_NAME,
             "test": solution.test,
         }
-        rows += _exact_scores(known, solution.losses, solution.theta)
+        rows += exact_scores(known, solution.losses, solution.theta)
     return pd.DataFrame(rows)
 
 
@@ -122,14 +118,8 @@ def _score_small(
             "test_name": problem.test_name,
             "test": problem.test(seed, theta),
         }
-        rows += _exact_scores(known, losses, theta)
+        rows += exact_scores(known, losses, theta)
     return pd.DataFrame(rows)
-
-
-def _exact_scores(known: dict[str, Any], losses: list[Loss], theta: Tensor) -> list[dict[str, Any]]:
-    known = known | _risks(losses, theta)
-    scores = [quadratic(losses, theta, *setting) for setting in SETTINGS]
-    return [known | _described(score, *setting) for score, setting in zip(scores, SETTINGS, strict=True)]
 
 
 def paper_size(n_seeds: int, parts: Path) -> Iterator[pd.DataFrame]:
@@ -155,7 +145,7 @@ def _score_paper(seed: int, method: str, threshold: float | None) -> pd.DataFram
     rows = []
     for epsilon, damping in SETTINGS:
         score = score_expansions(expansions, epsilon, damping)
-        rows.append(known | _risks(solution.losses, solution.theta) | _described(score, epsilon, damping))
+        rows.append(known | risks_at(solution.losses, solution.theta) | described(score, epsilon, damping))
     row = rows[0]
     print(
         f"{method} {threshold} seed {seed}: test {row['test']:.3f}, risk {row['train_risk']:.4f}, "
@@ -163,24 +153,6 @@ def _score_paper(seed: int, method: str, threshold: float | None) -> pd.DataFram
         flush=True,
     )
     return pd.DataFrame(rows)
-
-
-def _risks(losses: list[Loss], theta: Tensor) -> dict[str, float]:
-    with torch.no_grad():
-        risks = torch.stack([loss(theta).double() for loss in losses])
-    return {"train_risk": float(risks.mean()), "risk_spread": float(risks.max() - risks.min())}
-
-
-def _described(score: Consistency, epsilon: float, damping: float) -> dict[str, Any]:
-    n = len(score.gaps)
-    between = score.gaps[~torch.eye(n, dtype=torch.bool)]
-    return {
-        "epsilon": epsilon,
-        "damping": damping,
-        "inconsistency": score.inconsistency,
-        "median_gap": float(between.median()),
-        "estimate": score.estimate,
-    }
 
 
 def _kept(part: Path, compute: Callable[[], pd.DataFrame]) -> pd.DataFrame:
