@@ -17,6 +17,8 @@ METHODS = {"mean": "Adam", "temporal_mask": LABELS["temporal_mask"]}
 TOP = 10
 """Best trials of a study that the paper's figures show."""
 PAPER_BEST = 1.652e-2
+TICKS = (0.15, 0.2, 0.25, 0.3, 0.35)
+"""Of logarithmic axes of the KL divergence, on which matplotlib would write powers of ten."""
 SCALE = "scale=small (ResNet-18 of width 8, 256 steps of 32 states; 64 levels, 250 states each)"
 
 
@@ -62,5 +64,5 @@ def about(results: Path, trials: pd.DataFrame) -> str:
     """The last lines under a figure: how many trials, at which scale, from which data."""
     return (
         f"{counts(results)}, one seed each, ranked on test data (oracle);\n"
-        f"{SCALE}; data: {data_sources(trials)}"
+        f"{SCALE};\ndata: {data_sources(trials)}"
     )

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ilc.figures.coinrun import METHODS, PAPER_BEST, TOP, about, read_trials
+from ilc.figures.coinrun import METHODS, PAPER_BEST, TICKS, TOP, about, read_trials
 from ilc.figures.style import COLORS, GREY, new_figure, stamp
 
 MARKERS = {"mean": "o", "temporal_mask": "^"}
@@ -27,8 +27,10 @@ def draw(results: Path) -> Figure:
         every.plot(study["rank"], study.lowest, marker, color=color, ms=4, label=label)
     constant = float(trials["constant/kl"].median())
     every.axhline(constant, color=GREY, lw=0.8, ls=":")
-    every.text(1, 1.03 * constant, "student that ignores the frame", fontsize=8, color=GREY)
+    every.text(1, 0.97 * constant, "student that ignores the frame", fontsize=8, color=GREY, va="top")
     every.set_yscale("log")
+    every.set_yticks(TICKS, [f"{tick:.2f}" for tick in TICKS])
+    every.minorticks_off()
     every.set(xlabel="rank in its study", title="all completed trials")
     every.legend(fontsize=8.5)
     for axes in (best, every):

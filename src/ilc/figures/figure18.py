@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 
-from ilc.figures.coinrun import METHODS, TOP, about, read_curves, read_trials
+from ilc.figures.coinrun import METHODS, TICKS, TOP, about, read_curves, read_trials
 from ilc.figures.style import COLORS, new_figure, stamp
 
 STYLES = {"mean": "--", "temporal_mask": "-"}
@@ -34,6 +34,9 @@ def draw(results: Path) -> Figure:
             label = f"{name}, n = {rows.shape[1]}"
             axes.plot(rows.index, rows.mean(axis=1), style, color=color, lw=2, label=label)
         axes.set_yscale("log")
+        axes.set_yticks(TICKS, [f"{tick:.2f}" for tick in TICKS])
+        axes.minorticks_off()
+        axes.set_xticks(sorted(curves.epoch.unique()))
         axes.set(xlabel="epoch")
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("KL(expert || student) / nats")
