@@ -72,7 +72,7 @@ def one(folder: Path, overrides: list[str]) -> None:
     """One run, in a worker; what it prints goes to its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "log.txt").open("a") as log, redirect_stdout(log), redirect_stderr(log):
-        run(compose_experiment(overrides, sweep=True), folder, command_of(overrides))
+        run(compose_experiment(overrides, sweep=True), folder, command_of(overrides, sweep=True))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def main(config: DictConfig) -> None:
     path = Path(hydra_config.runtime.output_dir)
     sweep = hydra_config.mode == RunMode.MULTIRUN
     try:
-        run(resolve(config, sweep), path, command_of(hydra_config.overrides.task))
+        run(resolve(config, sweep), path, command_of(hydra_config.overrides.task, sweep))
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
         if sweep:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,6 +47,20 @@ def test_the_same_runs_as_a_sweep(
         losses.append({path.parent.name: json.loads(path.read_text())["train/loss"] for path in runs})
     assert losses[0] == losses[1]
     assert len(losses[0]) == 2
+
+
+def test_the_recorded_command_repeats_the_run(
+    train: TrainCommand, tiny: tuple[str, ...], root: Path, tmp_path: Path
+) -> None:
+    options = [option for option in tiny if option != "logger=none"]
+    # An option that the mean lacks: refused in a single run.
+    sweep = ["aggregator=mean", "aggregator.agreement_threshold=0.5"]
+    assert run_many(root, *options, *sweep, "--output", str(tmp_path / "many")).returncode == 0
+    (path,) = (tmp_path / "many").glob("spirals/*/provenance.json")
+    command = json.loads(path.read_text())["command"]
+    again = train(*shlex.split(command)[2:], "hydra.sweep.dir=again")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again" / "spirals" / path.parent.name / "done").exists()
 
 
 @pytest.mark.parametrize("arguments", [["seed=0", "--workers", "0"], ["sead=0"]])

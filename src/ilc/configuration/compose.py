@@ -38,9 +38,9 @@ def compose_experiment(overrides: Sequence[str], sweep: bool = False) -> dict[st
     return resolve(compose_config(overrides), sweep)
 
 
-def command_of(overrides: Sequence[str]) -> str:
-    """What repeats the run of these overrides, in a folder of its own."""
-    return shlex.join(["python", "src/train.py", *overrides])
+def command_of(overrides: Sequence[str], sweep: bool = False) -> str:
+    """What repeats the run of these overrides; one of a sweep may need ``-m``, see ``resolve``."""
+    return shlex.join(["python", "src/train.py", *(["-m"] if sweep else []), *overrides])
 
 
 def combinations(overrides: Sequence[str]) -> list[list[str]]:
