@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
+import threading
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -58,7 +60,7 @@ def make(runs: dict[Path, list[str]], n_workers: int) -> list[str]:
     context = multiprocessing.get_context("spawn")
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     failures = []
-    with ProcessPoolExecutor(n_workers, context) as pool, Progress(*columns) as progress:
+    with ProcessPoolExecutor(n_workers, context, die_with_parent) as pool, Progress(*columns) as progress:
         waiting: dict[Future[None], Path] = {pool.submit(one, *item): item[0] for item in runs.items()}
         for future in progress.track(as_completed(waiting), total=len(waiting)):
             try:
@@ -66,6 +68,18 @@ def make(runs: dict[Path, list[str]], n_workers: int) -> list[str]:
             except UserError as error:
                 failures.append(f"{waiting[future]}: {error}")
     return failures
+
+
+def die_with_parent() -> None:
+    """End this worker when the command is killed, which cannot tell it any more."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def one(folder: Path, overrides: list[str]) -> None:

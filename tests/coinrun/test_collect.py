@@ -134,7 +134,7 @@ def test_an_interrupted_collection_continues_to_the_same_states(
         patch.setattr(collecting, "_play", play_then_die)
         with pytest.raises(KeyboardInterrupt):
             collect(tmp_path, OPTIONS, expert)
-    assert not [path for path in tmp_path.iterdir() if path.is_dir() and path.suffix != ".part"]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".part", ".lock"}
     capsys.readouterr()
     path = collect(tmp_path, OPTIONS, expert)
     assert "continuing after 2 of" in capsys.readouterr().out

@@ -80,7 +80,7 @@ def test_a_trial_that_was_done_but_not_told_is_counted_once(definition: Any, tmp
     mine = claim(study, search, tmp_path / "b")
     assert mine is not None
     mine.release()
-    mine.folder.rmdir()
+    mine.folder.parent.mkdir()
     (tmp_path / "a" / "trials" / "0000").rename(mine.folder)
     metrics = (mine.folder / "metrics.jsonl").read_bytes()
     work(search, tmp_path / "b")

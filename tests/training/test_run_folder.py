@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+
+from ilc.locked import lock
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -200,3 +203,14 @@ def test_cuda_gives_the_same_experiment(
     again = train_apart(*options, "device=cuda", "seed=0", f"hydra.run.dir={tmp_path / 'y'}")
     assert again.returncode == 0
     assert (tmp_path / "y" / "metrics.jsonl").read_bytes() == (tmp_path / "x" / "metrics.jsonl").read_bytes()
+
+
+def test_a_second_process_is_refused(train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path) -> None:
+    descriptor = lock(tmp_path / "x")
+    assert descriptor is not None
+    refused = train(*tiny, "hydra.run.dir=x")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("Error: another process is training in ")
+    assert not list((tmp_path / "x").iterdir())
+    os.close(descriptor)
+    assert train(*tiny, "hydra.run.dir=x").returncode == 0

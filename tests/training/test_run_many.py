@@ -7,13 +7,17 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from ilc.configuration.compose import combinations
+from ilc.locked import lock
 
+T = TypeVar("T")
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -61,6 +65,29 @@ def test_the_recorded_command_repeats_the_run(
     again = train(*shlex.split(command)[2:], "hydra.sweep.dir=again")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "again" / "spirals" / path.parent.name / "done").exists()
+
+
+def test_workers_die_with_a_killed_command(tiny: tuple[str, ...], root: Path, tmp_path: Path) -> None:
+    options = [option for option in tiny if option != "logger=none"]
+    long = [*options, "aggregator=mean", "trainer.max_epochs=1000000", "--output", str(tmp_path)]
+    command = [sys.executable, str(root / "scripts" / "run_many.py"), *long]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        folder = wait_for(
+            lambda: next((path.parent for path in tmp_path.glob("spirals/*/metrics.jsonl")), None)
+        )
+        assert lock(folder) is None
+        process.kill()
+    os.close(wait_for(lambda: lock(folder)))
+
+
+def wait_for(look: Callable[[], T | None]) -> T:
+    """What ``look`` finds, looking again until it does."""
+    for _ in range(600):
+        found = look()
+        if found is not None:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("waited a minute for nothing")
 
 
 @pytest.mark.parametrize("arguments", [["seed=0", "--workers", "0"], ["sead=0"]])

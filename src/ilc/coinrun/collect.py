@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,6 +23,7 @@ from ilc.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make_pinned_game
 from ilc.coinrun.levels import CLONING_TRAIN
 from ilc.coinrun.play import draw_actions
 from ilc.errors import UserError
+from ilc.locked import locked
 from ilc.seeding import seed_for
 
 STATES_PER_WORKER = 20_000
@@ -51,7 +49,7 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _only_one(folder / f"{path.name}.lock"):
+        with locked(folder / f"{path.name}.lock"):
             if not (path / "manifest.json").exists():
                 _collect(path, options, expert, wanted)
     except OSError as error:
@@ -130,14 +128,3 @@ def _shards_done(path: Path) -> list[int]:
 def n_cores() -> int:
     """CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _only_one(path: Path) -> Iterator[None]:
-    """One process at a time; the system lets go of the lock when a process dies."""
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

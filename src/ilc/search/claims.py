@@ -1,15 +1,12 @@
-"""Which worker has which trial: a lock on the trial's folder, which the kernel frees at any death.
+"""Which worker has which trial: a lock, which the system frees at any death.
 
-A trial that Optuna calls running and whose folder nobody locks was left by a worker that is gone.
+A trial that Optuna calls running and that nobody has locked was left by a worker that is gone.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from optuna import Study, Trial
 from optuna.trial import FrozenTrial, TrialState
 
 from ilc.errors import UserError
+from ilc.locked import lock, locked
 from ilc.search.definition import Definition
 from ilc.search.space import Value, draw
 from ilc.search.study import sampler_for
@@ -47,23 +45,23 @@ def claim(study: Study, definition: Definition, folder: Path) -> Claim | None:
     Raises:
         UserError: more trials failed than are asked for.
     """
-    with _locked(folder):
+    with locked(folder):
         taken = _abandoned(study, folder)
         if taken is None:
             if not _wanted(study, definition):
                 return None
             number = study.ask().number
-            lock = _lock(folder_of(folder, number))
-            assert lock is not None, "nobody else begins trials while the search's folder is locked"
-            taken = number, lock
-        number, lock = taken
+            lock_of_trial = lock(_lock_of(folder, number))
+            assert lock_of_trial is not None, "nobody else begins trials while the search's folder is locked"
+            taken = number, lock_of_trial
+        number, lock_of_trial = taken
         # Trial reads what was drawn before a kill; the same keys then get the same values.
         trial = Trial(study, study.get_trials(deepcopy=False)[number]._trial_id)
         parameters = {}
         for key, limits in definition.space.items():
             study.sampler = sampler_for(definition, number, key)
             parameters[key] = draw(trial, key, limits)
-        return Claim(trial, parameters, folder_of(folder, number), lock)
+        return Claim(trial, parameters, folder_of(folder, number), lock_of_trial)
 
 
 def folder_of(folder: Path, number: int) -> Path:
@@ -71,16 +69,21 @@ def folder_of(folder: Path, number: int) -> Path:
     return folder / "trials" / f"{number:04d}"
 
 
+def _lock_of(folder: Path, number: int) -> Path:
+    """What the worker of a trial locks; the run folder itself is locked by the run."""
+    return folder / "claims" / f"{number:04d}"
+
+
 def _abandoned(study: Study, folder: Path) -> tuple[int, int] | None:
     """Number and lock of the first trial that runs without a living worker."""
     for trial in _running(study):
-        lock = _lock(folder_of(folder, trial.number))
-        if lock is None:
+        lock_of_trial = lock(_lock_of(folder, trial.number))
+        if lock_of_trial is None:
             continue
         # Its worker may have ended it between our look at the study and the lock.
         if trial.number in [other.number for other in _running(study)]:
-            return trial.number, lock
-        os.close(lock)
+            return trial.number, lock_of_trial
+        os.close(lock_of_trial)
     return None
 
 
@@ -98,25 +101,3 @@ def _wanted(study: Study, definition: Definition) -> bool:
             f"asked for. Change its space, or ask for more --trials. The last one: {messages[-1]}"
         )
     return states[TrialState.COMPLETE] + states[TrialState.RUNNING] < definition.trials
-
-
-def _lock(path: Path, wait: bool = False) -> int | None:
-    """Lock a folder for this process; None when another one has it."""
-    path.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    descriptor = _lock(folder, wait=True)
-    assert descriptor is not None
-    try:
-        yield
-    finally:
-        os.close(descriptor)

@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ilc.models import Linear
 from ilc.training.build import build_recipe, build_state
 from ilc.training.device import choose_device, peak_memory_mb
@@ -39,7 +41,13 @@ def run(experiment: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
     if directory.is_done:
         print(f"{title}: done before, nothing to do")
         return directory.summary()
+    with directory.alone():
+        return _train(experiment, directory, device, title, command)
 
+
+def _train(
+    experiment: dict[str, Any], directory: RunDirectory, device: torch.device, title: str, command: str
+) -> dict[str, Any]:
     began = time.monotonic()
     recipe = build_recipe(experiment, device)
     state = build_state(experiment, recipe)
@@ -53,7 +61,7 @@ def run(experiment: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
 
     began -= state.wall_seconds
     with (
-        make_logger(path, experiment) as logger,
+        make_logger(directory.path, experiment) as logger,
         EpochProgress(title, recipe.trainer.max_epochs, state.epoch) as progress,
     ):
         metrics = evaluations[-1] if evaluations else {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from omegaconf import OmegaConf
 from ilc.atomic import in_memory, write_atomically, write_json, write_text
 from ilc.configuration.experiment import differences
 from ilc.errors import UserError
+from ilc.locked import lock
 
 
 class RunDirectory:
@@ -37,6 +40,24 @@ class RunDirectory:
         self._experiment = experiment
         if (path / "config.yaml").exists():
             self._check_same_experiment(experiment)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder.
+
+        Raises:
+            UserError: one is in it.
+        """
+        descriptor = lock(self.path)
+        if descriptor is None:
+            raise UserError(
+                f"another process is training in {self.path}: wait until it ends, or choose another folder "
+                "with hydra.run.dir=..."
+            )
+        try:
+            yield
+        finally:
+            os.close(descriptor)
 
     def start(self, provenance: dict[str, Any]) -> None:
         """Write down what is about to run."""
