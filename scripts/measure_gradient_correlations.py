@@ -2,8 +2,9 @@
 
     python scripts/measure_gradient_correlations.py              within a minute on one core
 
-writes ``results/spirals/correlations.csv``, a row per part of the network, seed, mask and threshold, and
-``correlations_scatter.csv``, a sample of single components. A seed decides data and network, and
+writes ``results/spirals/correlations.csv``, a row per part of the network, seed, mask and threshold,
+``correlations_scatter.csv``, a sample of single components, and ``correlations_revolutions.csv``, the average
+gradient's on spirals of several numbers of revolutions. A seed decides data and network, and
 its rows do not depend on the others: ``--seeds 3 --results outputs`` repeats the first three.
 """
 
@@ -17,7 +18,7 @@ import torch
 from rich.progress import track
 from torch import Tensor
 
-from ilc.aggregators import AndMask, XorMask
+from ilc.aggregators import AndMask, Mean, XorMask
 from ilc.atomic import write_text
 from ilc.configuration.command_line import run_command
 from ilc.consistency.gradient_correlations import (
@@ -37,6 +38,7 @@ N_ENVIRONMENTS = 16
 THRESHOLDS = [votes / N_ENVIRONMENTS for votes in range(0, N_ENVIRONMENTS + 1, 2)]
 SCATTER_THRESHOLDS = (0.0, 0.75)
 SCATTER_PER_SEED = 200
+REVOLUTIONS = (1.0, 1.5, 2.0, 3.0)
 Row = dict[str, float | int | str]
 
 
@@ -52,6 +54,7 @@ def main() -> None:
     arguments.results.mkdir(parents=True, exist_ok=True)
     correlations: list[Row] = []
     scatter: list[Row] = []
+    by_revolutions: list[Row] = []
     for seed in track(range(arguments.seeds), description="Gradient correlations"):
         network, spirals = network_and_spirals(seed, N_ENVIRONMENTS)
         gradients = signal_gradients(network, spirals, seed)
@@ -67,10 +70,24 @@ def main() -> None:
                 correlations.append(key | {"agreement_threshold": threshold} | measured | source)
             if mask == "and_mask" and threshold in SCATTER_THRESHOLDS:
                 scatter += _sample(seed, threshold, average, gradients)
-    for file, rows in (("correlations", correlations), ("correlations_scatter", scatter)):
+        by_revolutions += [_with_revolutions(seed, revolutions) for revolutions in REVOLUTIONS]
+    tables = {
+        "correlations": correlations,
+        "correlations_scatter": scatter,
+        "correlations_revolutions": by_revolutions,
+    }
+    for file, rows in tables.items():
         path = arguments.results / f"{file}.csv"
         write_text(path, pd.DataFrame(rows).to_csv(index=False, float_format="%.6g"))
         print(f"{path}: {len(rows)} rows")
+
+
+def _with_revolutions(seed: int, revolutions: float) -> Row:
+    network, spirals = network_and_spirals(seed, N_ENVIRONMENTS, revolutions=revolutions)
+    gradients = signal_gradients(network, spirals, seed)
+    average = masked_average(gradients, Mean())
+    key: Row = {"seed": seed, "revolutions": revolutions}
+    return key | _compared(average, gradients.mechanism, gradients.shortcut) | {"data_source": spirals.source}
 
 
 def _masks() -> list[tuple[str, float]]:

@@ -120,6 +120,11 @@ def test_the_script_repeats_the_committed_rows(
     many = expected.kept_components > 500
     assert many.sum() >= 12
     assert (repeated[columns] - expected[columns])[many].abs().to_numpy().max() < 0.01
+    file = "correlations_revolutions.csv"
+    committed, repeated = (pd.read_csv(path / file) for path in (root / "results" / "spirals", tmp_path))
+    expected = committed[committed.seed == 0].reset_index()
+    assert (repeated.revolutions == expected.revolutions).all()
+    assert (repeated[columns] - expected[columns]).abs().to_numpy().max() < 0.01
 
 
 def test_no_seed_is_a_readable_error(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from ilc.figures.spirals import (
     AND_MASKS,
-    ENVIRONMENTS,
     METHODS,
     RUNS,
     TRIALS,
-    read_environments,
     read_methods,
     read_trials,
 )
-from ilc.figures.spirals_claims import environments, methods
+from ilc.figures.spirals_claims import methods
 
 AT_CHANCE, GOOD = 0.51, 0.995
 
@@ -68,35 +65,6 @@ def test_nothing_works(tmp_path: Path) -> None:
     assert _verdicts(tmp_path) == ["not reproduced"] * 3
 
 
-@pytest.mark.parametrize(
-    ("mean", "masked", "verdict"),
-    [
-        ({32: 0.5, 1024: 1.0}, {32: 1.0, 1024: 1.0}, "reproduced"),
-        ({32: 0.5, 256: 1.0}, {32: 1.0, 256: 1.0}, "reproduced, at another number"),
-        ({32: 0.5, 1024: 0.6}, {32: 1.0, 1024: 1.0}, "not reproduced: the baseline never does"),
-        ({32: 1.0, 1024: 1.0}, {32: 0.5, 1024: 1.0}, "not reproduced"),
-        ({32: 0.5, 1024: 1.0}, {32: 0.5, 1024: 0.5}, "not reproduced"),
-    ],
-)
-def test_how_many_environments(
-    mean: dict[int, float], masked: dict[int, float], verdict: str, tmp_path: Path
-) -> None:
-    rows = [
-        {
-            "aggregator": aggregator,
-            "dataset.n_environments": size,
-            "seed": seed,
-            "test/accuracy": best - seed / 4,
-        }
-        for aggregator, by_size in (("mean", mean), ("and_mask", masked))
-        for size, best in by_size.items()
-        for seed in range(2)
-    ]
-    (tmp_path / ENVIRONMENTS).parent.mkdir()
-    pd.DataFrame(rows).to_csv(tmp_path / ENVIRONMENTS, index=False)
-    assert environments(tmp_path)[0]["verdict"] == verdict
-
-
 def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
     results = root / "results"
     runs = read_methods(results, "runs")
@@ -108,11 +76,3 @@ def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
     seeds = runs.groupby("method").seed.nunique()
     assert seeds.min() >= 1
     assert seeds["AND-mask + L2"] >= 50
-
-
-def test_committed_numbers_of_environments_are_complete(root: Path) -> None:
-    runs = read_environments(root / "results")
-    counts = runs.groupby(["aggregator", "dataset.n_environments"]).seed.nunique()
-    assert counts["mean"].to_dict() == {2**i: 5 for i in range(1, 11)}
-    assert counts["and_mask"].min() >= 2
-    assert {32, 1024} <= set(counts["and_mask"].index)

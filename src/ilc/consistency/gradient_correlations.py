@@ -42,14 +42,19 @@ class Comparison(NamedTuple):
 
 
 def network_and_spirals(
-    seed: int, n_environments: int = 16, batch_size: int = 1024, hidden_units: int = 256
+    seed: int,
+    n_environments: int = 16,
+    batch_size: int = 1024,
+    hidden_units: int = 256,
+    revolutions: float = 3.0,
 ) -> tuple[nn.Module, Environments]:
     """A fresh perceptron and one batch of spirals, at the paper's size unless told otherwise.
 
     Deviation: the paper's "batches of size 1024" are read as examples per environment, as
     ``dataset.batch_size`` is.
     """
-    spirals = make_spirals(seed_for(seed, "data"), n_environments, batch_size, n_test=1)
+    data_seed = seed_for(seed, "data")
+    spirals = make_spirals(data_seed, n_environments, batch_size, n_test=1, revolutions=revolutions)
     torch.manual_seed(seed_for(seed, "model and dropout"))
     return MLP(spirals.inputs.shape[-1], spirals.n_outputs, hidden_units, hidden_layers=3), spirals
 

@@ -43,7 +43,7 @@ def make_spirals(
         shortcut_dimensions: d_S (paper: 32).
         n_test: test examples (paper: 2,000).
         revolutions: turns of each spiral. Deviation: the paper leaves the number open; 3 as in the
-            authors' code.
+            authors' code, though with 1.5 to 2 more of the published results come out.
         radius_noise: half-width of the uniform noise on the radius (paper: 0.02).
         shortcut_variance: of every shortcut component. Deviation: the paper's N(0, 0.1) could also
             mean a standard deviation; as a variance it reproduces the thesis's gradient

@@ -21,6 +21,7 @@ FIGURES = {
     "figure9": "ilc.figures.figure9",
     "figure14": "ilc.figures.figure14",
     "figure15": "ilc.figures.figure15",
+    "revolutions": "ilc.figures.revolutions",
     "figure16": "ilc.figures.figure16",
     "votes": "ilc.figures.votes",
     "figure10": "ilc.figures.figure10",

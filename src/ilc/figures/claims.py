@@ -11,6 +11,7 @@ from ilc.figures import (
     coinrun_claims,
     consistency_claims,
     correlation_claims,
+    environments_claims,
     irm_claims,
     spirals_claims,
 )
@@ -21,7 +22,8 @@ def tabulate(results: Path) -> pd.DataFrame:
     return pd.DataFrame(
         [
             *spirals_claims.methods(results),
-            *spirals_claims.environments(results),
+            *environments_claims.configuration(results),
+            *environments_claims.environments(results),
             *correlation_claims.correlations(results),
             *cifar_claims.memorisation(results),
             *cifar_claims.label_noise(results),

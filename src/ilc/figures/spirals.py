@@ -1,4 +1,4 @@
-"""What figures 6, 14, 15 and the claims of section 3.1 share: the methods and the reading of their runs."""
+"""What figures 6 and 14 and the claims about methods share: the methods and the reading of their runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ NEAR_CHANCE = 0.10
 PERFECT = 0.99
 RUNS = Path("spirals/methods")
 TRIALS = Path("spirals/search")
-ENVIRONMENTS = Path("spirals/environments_runs.csv")
 
 
 def read_methods(results: Path, kind: str) -> pd.DataFrame:
@@ -46,18 +45,6 @@ def read_methods(results: Path, kind: str) -> pd.DataFrame:
 def read_trials(results: Path, name: str) -> pd.DataFrame:
     """All trials of one method's search."""
     return pd.read_csv(results / TRIALS / f"{name}_trials.csv")
-
-
-def read_environments(results: Path) -> pd.DataFrame:
-    """Runs with other numbers of training environments, in ``dataset.n_environments``."""
-    return pd.read_csv(results / ENVIRONMENTS)
-
-
-def seeds_per_point(runs: pd.DataFrame) -> str:
-    """How many seeds an aggregator has with one number of environments, in words."""
-    counts = runs.groupby(["aggregator", "dataset.n_environments"]).seed.nunique()
-    fewest, most = counts.min(), counts.max()
-    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
 
 
 def as_in_the_paper(label: str, test: pd.Series) -> bool:

@@ -1,4 +1,4 @@
-"""Claims about training on the spirals: the paper's value, ours, and a verdict that the numbers decide."""
+"""Claims about the methods of section 3.1: the paper's value, ours, and a verdict that the numbers decide."""
 
 from __future__ import annotations
 
@@ -14,14 +14,10 @@ from ilc.figures.spirals import (
     NEAR_CHANCE,
     PERFECT,
     as_in_the_paper,
-    read_environments,
     read_methods,
     read_trials,
-    seeds_per_point,
 )
 from ilc.figures.style import median_and_range
-
-PAPER_ENVIRONMENTS = 1024
 
 
 def methods(results: Path) -> list[dict[str, str]]:
@@ -69,35 +65,6 @@ def _robustness(results: Path, test: dict[str, pd.Series]) -> dict[str, str]:
         "ours": f"at least {100 * PERFECT:.0f} % test accuracy: {'; '.join(parts)}",
         "verdict": _share([label for label in regularized if shares[label] > shares[alone]], regularized),
     }
-
-
-def environments(results: Path) -> list[dict[str, str]]:
-    """Figure 15, from ``spirals/environments_runs.csv``."""
-    runs = read_environments(results)
-    first = {}
-    for aggregator, chosen in runs.groupby("aggregator"):
-        best = chosen.groupby("dataset.n_environments")["test/accuracy"].max()
-        reached = best[best >= PERFECT]
-        first[str(aggregator)] = None if reached.empty else int(reached.index.min())
-    most = int(runs["dataset.n_environments"].max())
-    n = seeds_per_point(runs)
-    words = {name: f"never up to {most:,}" if size is None else f"{size:,}" for name, size in first.items()}
-    mean, masked = first["mean"], first["and_mask"]
-    if mean is None:
-        verdict = "not reproduced: the baseline never does"
-    elif masked is None or masked >= mean:
-        verdict = "not reproduced"
-    else:
-        verdict = "reproduced" if mean == PAPER_ENVIRONMENTS else "reproduced, at another number"
-    return [
-        {
-            "claim": "spirals: plain training needs very many environments to find the mechanism (figure 15)",
-            "paper": f"first at {PAPER_ENVIRONMENTS:,}, best of five runs",
-            "ours": f"environments from which the best of n = {n} seeds reaches {100 * PERFECT:.0f} % test "
-            f"accuracy: AND-mask {words['and_mask']}, plain training {words['mean']}",
-            "verdict": verdict,
-        }
-    ]
 
 
 def _each(test: dict[str, pd.Series], labels: list[str]) -> str:

@@ -33,7 +33,9 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "test %": median_and_range(of_method["test/accuracy"]),
                 "seeds at 99 % test": str(int((of_method["test/accuracy"] >= PERFECT).sum())),
                 "paper, test": "about 100 %" if label in AND_MASKS else "chance",
-                "verdict": _verdict(label, of_method["test/accuracy"]),
+                "verdict": "reproduced"
+                if as_in_the_paper(label, of_method["test/accuracy"])
+                else "not reproduced",
             }
         )
     return pd.DataFrame(rows)
@@ -47,9 +49,3 @@ def configuration(best: pd.Series, definition: Definition) -> str:
         shown = f"{value:g}" if isinstance(value, float) else str(value)
         parts.append(f"{key.split('.')[-1]} {shown}")
     return ", ".join(parts)
-
-
-def _verdict(label: str, test: pd.Series) -> str:
-    """In words, which say so where nothing but one seed speaks."""
-    verdict = "reproduced" if as_in_the_paper(label, test) else "not reproduced"
-    return verdict if len(test) > 1 else f"{verdict}, one seed"

@@ -1,0 +1,55 @@
+"""What figure 15, the figure of revolutions and their claims share: the reading of one set of runs.
+
+All of them have the configuration that the thesis names its best, with or without rescaled updates, on
+spirals of several numbers of revolutions and with several numbers of training environments.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+ENVIRONMENTS = Path("spirals/environments_runs.csv")
+SIZE = "dataset.n_environments"
+REVOLUTIONS = "dataset.revolutions"
+RESCALED = "aggregator.rescale"
+L2 = "optimizer.weight_decay"
+PUBLISHED_SIZE = 32
+"""Training environments in the paper, but for figure 15."""
+READING = 1.5
+"""Revolutions with which the results come out as published: no source states their number."""
+
+
+def read_environments(results: Path) -> pd.DataFrame:
+    """A row per run."""
+    return pd.read_csv(results / ENVIRONMENTS)
+
+
+def plain_runs(runs: pd.DataFrame, revolutions: float) -> pd.DataFrame:
+    """Plain training on spirals of so many revolutions."""
+    return runs[(runs.aggregator == "mean") & (runs[REVOLUTIONS] == revolutions)]
+
+
+def masked_runs(runs: pd.DataFrame, rescaled: bool) -> pd.DataFrame:
+    """The AND-mask with L2."""
+    return runs[(runs.aggregator == "and_mask") & (runs[RESCALED] == rescaled) & (runs[L2] > 0)]
+
+
+def masked_by_size(runs: pd.DataFrame) -> pd.DataFrame:
+    """What figure 15 shows of it: rescaled, on spirals as they are read there."""
+    chosen = masked_runs(runs, rescaled=True)
+    return chosen[chosen[REVOLUTIONS] == READING]
+
+
+def masked_by_revolutions(runs: pd.DataFrame, rescaled: bool) -> pd.DataFrame:
+    """What it does with the paper's number of environments."""
+    chosen = masked_runs(runs, rescaled)
+    return chosen[chosen[SIZE] == PUBLISHED_SIZE]
+
+
+def seeds_per_point(runs: pd.DataFrame) -> str:
+    """How many seeds the points of a figure have, in words."""
+    counts = runs.groupby(["aggregator", SIZE, REVOLUTIONS, RESCALED, L2], dropna=False).seed.nunique()
+    fewest, most = counts.min(), counts.max()
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
