@@ -76,3 +76,4 @@ def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
     seeds = runs.groupby("method").seed.nunique()
     assert seeds.min() >= 1
     assert seeds["AND-mask + L2"] >= 50
+    assert seeds["IRM"] >= 50

@@ -34,6 +34,6 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"a line per seed, {seeds(runs)}; cross: stopped by the paper's rule (train above 97 %, "
-        f"test below 60 %); dotted: chance; scale=paper; data: {data_sources(runs)}",
+        f"test below 60 %); dotted: chance; scale=paper; 3 revolutions;\ndata: {data_sources(runs)}",
     )
     return figure

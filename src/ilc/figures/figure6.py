@@ -39,6 +39,6 @@ def draw(results: Path) -> Figure:
         figure,
         f"dot: a seed, bar: median; {seeds(runs)};\n"
         "best of 40 trials each by test accuracy (oracle), repeated on new seeds; "
-        f"scale=paper; data: {data_sources(runs)}",
+        f"scale=paper; 3 revolutions; data: {data_sources(runs)}",
     )
     return figure
