@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -48,7 +49,8 @@ def environments(results: Path) -> list[dict[str, str]]:
     most = int(runs[SIZE].max())
     first = {turns: _first(plain_runs(runs, turns)) for turns in sorted(runs[REVOLUTIONS].unique())}
     words = {turns: f"never up to {most:,}" if size is None else f"{size:,}" for turns, size in first.items()}
-    masked, mean = _first(masked_by_size(runs)), first[READING]
+    masks = masked_by_size(runs)
+    masked, mean = _first(masks), first[READING]
     if mean is None:
         verdict = "not reproduced: the baseline never does"
     elif masked is None or masked >= mean:
@@ -63,7 +65,8 @@ def environments(results: Path) -> list[dict[str, str]]:
             "paper": f"first at {PAPER_ENVIRONMENTS:,}, best of five runs",
             "ours": f"environments from which the best of n = {seeds_per_point(runs)} seeds reaches "
             f"{100 * PERFECT:.0f} % test accuracy, {READING:g} revolutions (chosen by us): "
-            f"AND-mask {masked}, plain training {words[READING]}; plain training with other revolutions: "
+            f"plain training {words[READING]}, AND-mask at {_sizes(_perfect(masks).index)} of "
+            f"{_sizes(masks[SIZE].unique())}; plain training with other revolutions: "
             f"{others}; the thesis's configuration",
             "verdict": verdict,
         }
@@ -93,6 +96,15 @@ def _verdict(literal: float | None, rescaled: float | None) -> str:
 
 def _first(runs: pd.DataFrame) -> int | None:
     """The smallest number of environments whose best seed is perfect."""
-    best = runs.groupby(SIZE)["test/accuracy"].max()
-    reached = best[best >= PERFECT]
+    reached = _perfect(runs)
     return None if reached.empty else int(reached.index.min())
+
+
+def _perfect(runs: pd.DataFrame) -> pd.Series:
+    """The best test accuracy by number of environments, where it is perfect."""
+    best = runs.groupby(SIZE)["test/accuracy"].max()
+    return best[best >= PERFECT]
+
+
+def _sizes(sizes: Iterable[int]) -> str:
+    return ", ".join(f"{size:,}" for size in sorted(sizes)) or "none"

@@ -27,14 +27,17 @@ def draw(results: Path) -> Figure:
     runs = pd.concat([plain_runs(every, READING), masked_by_size(every)])
     figure = new_figure(width=6.4, height=3.8)
     axes = figure.subplots()
+    sizes = sorted(runs[SIZE].unique())
     for aggregator, marker in MARKERS.items():
         color, label = COLORS[aggregator], LABELS[aggregator]
         chosen = runs[runs.aggregator == aggregator]
         axes.plot(chosen[SIZE], chosen["test/accuracy"], marker, color=color, alpha=0.3, ms=4, mec="none")
         accuracy = chosen.groupby(SIZE)["test/accuracy"]
-        axes.plot(accuracy.max(), color=color, lw=2, marker=marker, label=f"{label}, best seed")
-        axes.plot(accuracy.median(), color=color, lw=1.2, ls="--", label=f"{label}, median")
-    sizes = sorted(runs[SIZE].unique())
+        # No line over sizes that were not run.
+        axes.plot(
+            accuracy.max().reindex(sizes), color=color, lw=2, marker=marker, label=f"{label}, best seed"
+        )
+        axes.plot(accuracy.median().reindex(sizes), color=color, lw=1.2, ls="--", label=f"{label}, median")
     axes.axhline(CHANCE, color=GREY, lw=0.8, ls=":")
     axes.text(sizes[0], CHANCE, "chance", fontsize=8, color=GREY, va="top")
     axes.set_xscale("log", base=2)
