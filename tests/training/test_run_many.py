@@ -69,7 +69,8 @@ def test_the_recorded_command_repeats_the_run(
 
 def test_workers_die_with_a_killed_command(tiny: tuple[str, ...], root: Path, tmp_path: Path) -> None:
     options = [option for option in tiny if option != "logger=none"]
-    long = [*options, "aggregator=mean", "trainer.max_epochs=1000000", "--output", str(tmp_path)]
+    endless = ["trainer.max_epochs=1000000", "trainer.stop_when_memorised=false"]
+    long = [*options, "aggregator=mean", *endless, "--output", str(tmp_path)]
     command = [sys.executable, str(root / "scripts" / "run_many.py"), *long]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         folder = wait_for(
