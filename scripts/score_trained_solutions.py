@@ -141,11 +141,12 @@ def _score_paper(seed: int, method: str, threshold: float | None) -> pd.DataFram
         "steps": solution.steps,
         "test_name": "test accuracy",
         "test": solution.test_accuracy,
+        **risks_at(solution.losses, solution.theta),
     }
     rows = []
     for epsilon, damping in SETTINGS:
         score = score_expansions(expansions, epsilon, damping)
-        rows.append(known | risks_at(solution.losses, solution.theta) | described(score, epsilon, damping))
+        rows.append(known | described(score, epsilon, damping))
     row = rows[0]
     print(
         f"{method} {threshold} seed {seed}: test {row['test']:.3f}, risk {row['train_risk']:.4f}, "
