@@ -14,6 +14,8 @@ from ilc.figures.environments import (
     RESCALED,
     REVOLUTIONS,
     SIZE,
+    THRESHOLD,
+    UNANIMITY,
     masked_by_revolutions,
     masked_by_size,
     plain_runs,
@@ -24,8 +26,10 @@ from ilc.figures.environments_claims import configuration, environments
 Best = dict[tuple[float, int], float]  # Best seed's test accuracy by revolutions and environments.
 
 
-def _write(folder: Path, mean: Best, literal: Best, rescaled: Best, bare: float = 1.0) -> None:
-    """Two seeds each, the second one of plain training worse."""
+def _write(
+    folder: Path, mean: Best, literal: Best, rescaled: Best, bare: float = 1.0, lower: Best | None = None
+) -> None:
+    """Two seeds each, the second one of plain training worse; ``lower``: of a lower threshold, rescaled."""
     rows = [
         {
             "aggregator": aggregator,
@@ -33,14 +37,16 @@ def _write(folder: Path, mean: Best, literal: Best, rescaled: Best, bare: float 
             SIZE: size,
             RESCALED: rescale,
             L2: weight_decay,
+            THRESHOLD: threshold,
             "seed": seed,
             "test/accuracy": best - (seed / 4 if aggregator == "mean" else 0),
         }
-        for aggregator, rescale, weight_decay, values in (
-            ("mean", None, 1e-4, mean),
-            ("and_mask", False, 1e-4, literal),
-            ("and_mask", True, 1e-4, rescaled),
-            ("and_mask", False, 0.0, {(1.0, 32): bare}),
+        for aggregator, rescale, weight_decay, threshold, values in (
+            ("mean", None, 1e-4, None, mean),
+            ("and_mask", False, 1e-4, UNANIMITY, literal),
+            ("and_mask", True, 1e-4, UNANIMITY, rescaled),
+            ("and_mask", True, 1e-4, 0.2, lower or {}),
+            ("and_mask", False, 0.0, UNANIMITY, {(1.0, 32): bare}),
         )
         for (turns, size), best in values.items()
         for seed in range(2)
@@ -67,12 +73,13 @@ def test_how_many_environments(
         {**{(READING, size): best for size, best in mean.items()}, (3.0, 1024): 0.5},
         {(READING, 2): 1.0},
         {**{(READING, size): best for size, best in masked.items()}, (1.0, 4): 1.0},
+        lower={(READING, 2): 0.5, (READING, 16): 1.0},  # Decides nothing, but is told.
     )
     (claim,) = environments(tmp_path)
     assert claim["verdict"] == verdict
     assert "3: never up to 1,024" in claim["ours"]
     reached = ", ".join(f"{size:,}" for size, best in masked.items() if best == 1) or "none"
-    assert f"AND-mask at {reached} of 32, " in claim["ours"]
+    assert f"threshold 0.2 at 16; threshold 1 at {reached} of 2, 16, 32, " in claim["ours"]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +100,7 @@ def test_how_many_revolutions(
         {**{(turns, 32): best for turns, best in literal.items()}, (4.0, 64): 1.0},
         {(turns, 32): best for turns, best in rescaled.items()},
         bare=0.6,
+        lower={(2.5, 32): 1.0},
     )
     (claim,) = configuration(tmp_path)
     assert claim["verdict"].removeprefix("reproduced ") == verdict
@@ -103,11 +111,13 @@ def test_committed_runs_are_complete(root: Path) -> None:
     runs = read_environments(root / "results")
     plain = plain_runs(runs, READING).groupby(SIZE).seed.nunique()
     assert plain.to_dict() == {2**i: 5 for i in range(1, 11)}
-    masked = masked_by_size(runs).groupby(SIZE).seed.nunique()
-    assert masked.to_dict() == {32: 5, 128: 5, 1024: 2}
-    for rescaled, turns in ((False, {1.0, 1.5, 2.0, 3.0}), (True, {1.5, 2.0, 3.0})):
+    masked = masked_by_size(runs)
+    for threshold in (UNANIMITY, 0.6, 0.2):
+        counts = masked[masked[THRESHOLD] == threshold].groupby(SIZE).seed.nunique()
+        assert counts.to_dict() == plain.to_dict()
+    for rescaled in (False, True):
         counts = masked_by_revolutions(runs, rescaled).groupby(REVOLUTIONS).seed.nunique()
-        assert counts.to_dict() == dict.fromkeys(turns, 5)
+        assert counts.to_dict() == dict.fromkeys((1.0, 1.5, 2.0, 3.0), 5)
     for turn in (1, 1.5, 2, 3):
         counts = plain_runs(runs, turn).groupby(SIZE).seed.nunique()
         assert counts[[128, 256, 512, 1024]].tolist() == [5] * 4

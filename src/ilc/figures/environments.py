@@ -14,6 +14,9 @@ ENVIRONMENTS = Path("spirals/environments_runs.csv")
 SIZE = "dataset.n_environments"
 REVOLUTIONS = "dataset.revolutions"
 RESCALED = "aggregator.rescale"
+THRESHOLD = "aggregator.agreement_threshold"
+UNANIMITY = 1.0
+"""The agreement threshold that the thesis names its best."""
 L2 = "optimizer.weight_decay"
 PUBLISHED_SIZE = 32
 """Training environments in the paper, but for figure 15."""
@@ -32,24 +35,25 @@ def plain_runs(runs: pd.DataFrame, revolutions: float) -> pd.DataFrame:
 
 
 def masked_runs(runs: pd.DataFrame, rescaled: bool) -> pd.DataFrame:
-    """The AND-mask with L2."""
+    """The AND-mask with L2, all agreement thresholds."""
     return runs[(runs.aggregator == "and_mask") & (runs[RESCALED] == rescaled) & (runs[L2] > 0)]
 
 
 def masked_by_size(runs: pd.DataFrame) -> pd.DataFrame:
-    """What figure 15 shows of it: rescaled, on spirals as they are read there."""
+    """What figure 15 shows of it: rescaled, on spirals as they are read there, all agreement thresholds."""
     chosen = masked_runs(runs, rescaled=True)
     return chosen[chosen[REVOLUTIONS] == READING]
 
 
 def masked_by_revolutions(runs: pd.DataFrame, rescaled: bool) -> pd.DataFrame:
-    """What it does with the paper's number of environments."""
+    """What unanimity does with the paper's number of environments."""
     chosen = masked_runs(runs, rescaled)
-    return chosen[chosen[SIZE] == PUBLISHED_SIZE]
+    return chosen[(chosen[SIZE] == PUBLISHED_SIZE) & (chosen[THRESHOLD] == UNANIMITY)]
 
 
 def seeds_per_point(runs: pd.DataFrame) -> str:
     """How many seeds the points of a figure have, in words."""
-    counts = runs.groupby(["aggregator", SIZE, REVOLUTIONS, RESCALED, L2], dropna=False).seed.nunique()
+    point = ["aggregator", SIZE, REVOLUTIONS, RESCALED, L2, THRESHOLD]
+    counts = runs.groupby(point, dropna=False).seed.nunique()
     fewest, most = counts.min(), counts.max()
     return f"{fewest}" if fewest == most else f"{fewest} to {most}"

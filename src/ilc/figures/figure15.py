@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ilc.figures.environments import (
     READING,
     SIZE,
+    THRESHOLD,
+    UNANIMITY,
     masked_by_size,
     plain_runs,
     read_environments,
@@ -18,41 +21,48 @@ from ilc.figures.environments import (
 from ilc.figures.spirals import CHANCE, LOWEST
 from ilc.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, new_figure, stamp
 
-MARKERS = {"mean": "o", "and_mask": "s"}
+MARKERS = {UNANIMITY: ("s", 1.0), 0.6: ("^", 1.0), 0.2: ("D", 0.55)}
+"""Marker and strength of the agreement thresholds that are drawn."""
 
 
 def draw(results: Path) -> Figure:
-    """Test accuracy by number of environments: every seed, the best and the median."""
+    """Test accuracy by number of environments: with unanimity as published, and with lower thresholds."""
     every = read_environments(results)
-    runs = pd.concat([plain_runs(every, READING), masked_by_size(every)])
-    figure = new_figure(width=6.4, height=3.8)
-    axes = figure.subplots()
-    sizes = sorted(runs[SIZE].unique())
-    for aggregator, marker in MARKERS.items():
-        color, label = COLORS[aggregator], LABELS[aggregator]
-        chosen = runs[runs.aggregator == aggregator]
-        axes.plot(chosen[SIZE], chosen["test/accuracy"], marker, color=color, alpha=0.3, ms=4, mec="none")
-        accuracy = chosen.groupby(SIZE)["test/accuracy"]
-        # No line over sizes that were not run.
-        axes.plot(
-            accuracy.max().reindex(sizes), color=color, lw=2, marker=marker, label=f"{label}, best seed"
-        )
-        axes.plot(accuracy.median().reindex(sizes), color=color, lw=1.2, ls="--", label=f"{label}, median")
-    axes.axhline(CHANCE, color=GREY, lw=0.8, ls=":")
-    axes.text(sizes[0], CHANCE, "chance", fontsize=8, color=GREY, va="top")
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    axes.minorticks_off()
-    axes.set_xlabel("training environments")
-    axes.set_ylabel("test accuracy")
-    as_percent(axes, LOWEST)
-    axes.legend(fontsize=8, loc="center left")
+    plain, masked = plain_runs(every, READING), masked_by_size(every)
+    figure = new_figure(n_columns=2, width=4.9, height=3.6)
+    published, lower = figure.subplots(1, 2)
+    _line(published, plain, COLORS["mean"], ("o", 1.0), LABELS["mean"])
+    for threshold, look in MARKERS.items():
+        axes = published if threshold == UNANIMITY else lower
+        chosen = masked[masked[THRESHOLD] == threshold]
+        _line(axes, chosen, COLORS["and_mask"], look, f"{LABELS['and_mask']}, threshold {threshold:g}")
+    sizes = sorted(plain[SIZE].unique())
+    for axes, title in ((published, "the thesis's threshold: unanimity"), (lower, "lower thresholds")):
+        axes.axhline(CHANCE, color=GREY, lw=0.8, ls=":")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.minorticks_off()
+        axes.tick_params(axis="x", labelsize=9)
+        axes.set(xlabel="training environments", ylabel="test accuracy", title=title)
+        axes.title.set_fontsize(10)
+        as_percent(axes, LOWEST)
+        axes.legend(fontsize=8, loc="best")
+    runs = pd.concat([plain, masked])
     stamp(
         figure,
-        f"n = {seeds_per_point(runs)} seeds per point, all drawn; best one as in the paper "
-        "(sees test data);\n"
+        f"n = {seeds_per_point(runs)} seeds per point, all drawn; solid: the best one as in the paper "
+        "(sees test data); dashed: median;\n"
         f"the thesis's configuration, the AND-mask's updates rescaled; "
         f"spirals of {READING:g} revolutions, chosen by us;\n"
         f"at most 4,096 examples per step; scale=paper; data: {data_sources(runs)}",
     )
     return figure
+
+
+def _line(axes: Axes, runs: pd.DataFrame, color: str, look: tuple[str, float], label: str) -> None:
+    """Every seed, the best and the median."""
+    marker, alpha = look
+    axes.plot(runs[SIZE], runs["test/accuracy"], marker, color=color, alpha=0.3 * alpha, ms=4, mec="none")
+    accuracy = runs.groupby(SIZE)["test/accuracy"]
+    axes.plot(accuracy.max(), color=color, alpha=alpha, lw=1.8, marker=marker, ms=6, label=label)
+    axes.plot(accuracy.median(), color=color, alpha=alpha, lw=1.2, ls="--")
