@@ -8,6 +8,7 @@ import pandas as pd
 
 from ilc.figures.spirals import (
     AND_MASKS,
+    FEWER,
     METHODS,
     RUNS,
     TRIALS,
@@ -77,3 +78,6 @@ def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
     assert seeds.min() >= 10
     assert seeds["AND-mask + L2"] >= 50
     assert seeds["IRM"] >= 50
+    fewer = read_methods(results, "runs", FEWER)
+    assert fewer.groupby("method").seed.nunique().to_dict() == dict.fromkeys(METHODS.values(), 5)
+    assert fewer.command.str.contains("dataset.revolutions=1.5 ").all()

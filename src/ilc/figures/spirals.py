@@ -30,13 +30,15 @@ NEAR_CHANCE = 0.10
 """How far from chance a median still counts as chance."""
 PERFECT = 0.99
 RUNS = Path("spirals/methods")
+FEWER = Path("spirals/fewer_revolutions")
+"""The same configurations on spirals of 1.5 revolutions, on which nothing was searched."""
 TRIALS = Path("spirals/search")
 
 
-def read_methods(results: Path, kind: str) -> pd.DataFrame:
+def read_methods(results: Path, kind: str, folder: Path = RUNS) -> pd.DataFrame:
     """The ``runs`` or ``curves`` of every method with its best configuration, named in ``method``."""
     tables = [
-        pd.read_csv(results / RUNS / f"{name}_{kind}.csv").assign(method=label)
+        pd.read_csv(results / folder / f"{name}_{kind}.csv").assign(method=label)
         for name, label in METHODS.items()
     ]
     return pd.concat(tables, ignore_index=True)

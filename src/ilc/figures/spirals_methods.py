@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.figures.spirals import AND_MASKS, METHODS, PERFECT, as_in_the_paper, read_methods, read_trials
+from ilc.figures.spirals import (
+    AND_MASKS,
+    FEWER,
+    METHODS,
+    PERFECT,
+    RUNS,
+    as_in_the_paper,
+    read_methods,
+    read_trials,
+)
 from ilc.figures.style import median_and_range
 from ilc.search.definition import Definition, load_definition
 from ilc.search.report import best_trial
@@ -14,10 +23,10 @@ from ilc.search.report import best_trial
 
 def tabulate(results: Path) -> pd.DataFrame:
     """A row per method."""
-    runs = read_methods(results, "runs")
+    runs, fewer = (read_methods(results, "runs", folder) for folder in (RUNS, FEWER))
     rows = []
     for name, label in METHODS.items():
-        of_method = runs[runs.method == label]
+        of_method, turned_less = runs[runs.method == label], fewer[fewer.method == label]
         trials, definition = read_trials(results, name), load_definition(name)
         states = trials.state.value_counts()
         best = best_trial(trials, definition)
@@ -32,6 +41,9 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "train %": median_and_range(of_method["train/accuracy"]),
                 "test %": median_and_range(of_method["test/accuracy"]),
                 "seeds at 99 % test": str(int((of_method["test/accuracy"] >= PERFECT).sum())),
+                f"test %, 1.5 revolutions (n = {len(turned_less)})": median_and_range(
+                    turned_less["test/accuracy"]
+                ),
                 "paper, test": "about 100 %" if label in AND_MASKS else "chance",
                 "verdict": "reproduced"
                 if as_in_the_paper(label, of_method["test/accuracy"])
