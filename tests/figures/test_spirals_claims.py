@@ -81,3 +81,5 @@ def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
     fewer = read_methods(results, "runs", FEWER)
     assert fewer.groupby("method").seed.nunique().to_dict() == dict.fromkeys(METHODS.values(), 5)
     assert fewer.command.str.contains("dataset.revolutions=1.5 ").all()
+    alone = read_trials(results, "spirals_and_mask_fewer_revolutions")
+    assert (alone.state == "COMPLETE").sum() >= 40
