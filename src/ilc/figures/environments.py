@@ -1,4 +1,4 @@
-"""What figure 15, the figure of revolutions and their claims share: the reading of one set of runs.
+"""What figure 15, the figure of revolutions and their claims share: one set of runs, and its axis.
 
 All of them have the configuration that the thesis names its best, with or without rescaled updates, on
 spirals of several numbers of revolutions and with several numbers of training environments.
@@ -6,9 +6,11 @@ spirals of several numbers of revolutions and with several numbers of training e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 ENVIRONMENTS = Path("spirals/environments_runs.csv")
 SIZE = "dataset.n_environments"
@@ -49,6 +51,14 @@ def masked_by_revolutions(runs: pd.DataFrame, rescaled: bool) -> pd.DataFrame:
     """What unanimity does with the paper's number of environments."""
     chosen = masked_runs(runs, rescaled)
     return chosen[(chosen[SIZE] == PUBLISHED_SIZE) & (chosen[THRESHOLD] == UNANIMITY)]
+
+
+def size_axis(axes: Axes, sizes: Sequence[int]) -> None:
+    """Make the x axis one of these numbers of environments."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set_xlabel("training environments")
 
 
 def seeds_per_point(runs: pd.DataFrame) -> str:

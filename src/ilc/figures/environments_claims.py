@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -49,14 +48,17 @@ def environments(results: Path) -> list[dict[str, str]]:
     """Figure 15: the number of environments at which plain training finds the mechanism."""
     runs = read_environments(results)
     most = int(runs[SIZE].max())
-    first = {turns: _first(plain_runs(runs, turns)) for turns in sorted(runs[REVOLUTIONS].unique())}
+    first = {
+        turns: min(_perfect(plain_runs(runs, turns)), default=None)
+        for turns in sorted(runs[REVOLUTIONS].unique())
+    }
     words = {turns: f"never up to {most:,}" if size is None else f"{size:,}" for turns, size in first.items()}
     masks = masked_by_size(runs)
-    masked, mean = _first(masks[masks[THRESHOLD] == UNANIMITY]), first[READING]
-    perfect = "; ".join(
-        f"threshold {threshold:g} at {_sizes(_perfect(chosen).index)}"
-        for threshold, chosen in masks.groupby(THRESHOLD)
-    )
+    perfect = {
+        threshold: _perfect(masks[masks[THRESHOLD] == threshold])
+        for threshold in sorted(masks[THRESHOLD].unique())
+    }
+    masked, mean = min(perfect.get(UNANIMITY, []), default=None), first[READING]
     if mean is None:
         verdict = "not reproduced: the baseline never does"
     elif masked is None or masked >= mean:
@@ -64,6 +66,7 @@ def environments(results: Path) -> list[dict[str, str]]:
     else:
         number = "" if mean == PAPER_ENVIRONMENTS else ", at another number"
         verdict = f"reproduced with {READING:g} revolutions{number}"
+    reached = "; ".join(f"threshold {threshold:g} at {_sizes(sizes)}" for threshold, sizes in perfect.items())
     others = ", ".join(f"{turns:g}: {text}" for turns, text in words.items() if turns != READING)
     return [
         {
@@ -71,8 +74,8 @@ def environments(results: Path) -> list[dict[str, str]]:
             "paper": f"first at {PAPER_ENVIRONMENTS:,}, best of five runs",
             "ours": f"environments from which the best of n = {seeds_per_point(runs)} seeds reaches "
             f"{100 * PERFECT:.0f} % test accuracy, {READING:g} revolutions (chosen by us): "
-            f"plain training {words[READING]}; the AND-mask does with {perfect} of "
-            f"{_sizes(masks[SIZE].unique())}; plain training with other revolutions: "
+            f"plain training {words[READING]}; the AND-mask does with {reached} of "
+            f"{_sizes(sorted(masks[SIZE].unique()))}; plain training with other revolutions: "
             f"{others}; the thesis's configuration",
             "verdict": verdict,
         }
@@ -100,17 +103,11 @@ def _verdict(literal: float | None, rescaled: float | None) -> str:
     return f"reproduced {', '.join(parts)}" if parts else "not reproduced"
 
 
-def _first(runs: pd.DataFrame) -> int | None:
-    """The smallest number of environments whose best seed is perfect."""
-    reached = _perfect(runs)
-    return None if reached.empty else int(reached.index.min())
-
-
-def _perfect(runs: pd.DataFrame) -> pd.Series:
-    """The best test accuracy by number of environments, where it is perfect."""
+def _perfect(runs: pd.DataFrame) -> list[int]:
+    """The numbers of environments whose best seed is perfect, from the smallest."""
     best = runs.groupby(SIZE)["test/accuracy"].max()
-    return best[best >= PERFECT]
+    return [int(size) for size in best.index[best >= PERFECT]]
 
 
-def _sizes(sizes: Iterable[int]) -> str:
-    return ", ".join(f"{size:,}" for size in sorted(sizes)) or "none"
+def _sizes(sizes: list[int]) -> str:
+    return ", ".join(f"{size:,}" for size in sizes) or "none"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ilc.figures.spirals import CHANCE, LOWEST, METHODS, read_methods, seeds
+from ilc.figures.spirals import CHANCE, LOWEST, METHODS, SEARCHED_REVOLUTIONS, read_methods, seeds
 from ilc.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
 
 
@@ -34,6 +34,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"a line per seed, {seeds(runs)}; cross: stopped by the paper's rule (train above 97 %, "
-        f"test below 60 %); dotted: chance; scale=paper; 3 revolutions;\ndata: {data_sources(runs)}",
+        f"test below 60 %); dotted: chance; scale=paper; {SEARCHED_REVOLUTIONS} revolutions;\n"
+        f"data: {data_sources(runs)}",
     )
     return figure

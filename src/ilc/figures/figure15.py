@@ -17,6 +17,7 @@ from ilc.figures.environments import (
     plain_runs,
     read_environments,
     seeds_per_point,
+    size_axis,
 )
 from ilc.figures.spirals import CHANCE, LOWEST
 from ilc.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, new_figure, stamp
@@ -39,19 +40,17 @@ def draw(results: Path) -> Figure:
     sizes = sorted(plain[SIZE].unique())
     for axes, title in ((published, "the thesis's threshold: unanimity"), (lower, "lower thresholds")):
         axes.axhline(CHANCE, color=GREY, lw=0.8, ls=":")
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        axes.minorticks_off()
+        size_axis(axes, sizes)
         axes.tick_params(axis="x", labelsize=9)
-        axes.set(xlabel="training environments", ylabel="test accuracy", title=title)
-        axes.title.set_fontsize(10)
+        axes.set_ylabel("test accuracy")
+        axes.set_title(title, fontsize=10)
         as_percent(axes, LOWEST)
-        axes.legend(fontsize=8, loc="best")
+        axes.legend(fontsize=8)
     runs = pd.concat([plain, masked])
     stamp(
         figure,
         f"n = {seeds_per_point(runs)} seeds per point, all drawn; solid: the best one as in the paper "
-        "(sees test data); dashed: median;\n"
+        "(sees test data); dashed: median; dotted: chance;\n"
         f"the thesis's configuration, the AND-mask's updates rescaled; "
         f"spirals of {READING:g} revolutions, chosen by us;\n"
         f"at most 4,096 examples per step; scale=paper; data: {data_sources(runs)}",

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from ilc.figures.spirals import CHANCE, LOWEST, METHODS, read_methods, seeds
+from ilc.figures.spirals import CHANCE, LOWEST, METHODS, SEARCHED_REVOLUTIONS, read_methods, seeds
 from ilc.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
 
@@ -39,6 +39,6 @@ def draw(results: Path) -> Figure:
         figure,
         f"dot: a seed, bar: median; {seeds(runs)};\n"
         "best of 40 trials each by test accuracy (oracle), repeated on new seeds; "
-        f"scale=paper; 3 revolutions; data: {data_sources(runs)}",
+        f"scale=paper; {SEARCHED_REVOLUTIONS} revolutions; data: {data_sources(runs)}",
     )
     return figure

@@ -16,6 +16,7 @@ from ilc.figures.environments import (
     plain_runs,
     read_environments,
     seeds_per_point,
+    size_axis,
 )
 from ilc.figures.spirals import CHANCE, LOWEST
 from ilc.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, new_figure, stamp
@@ -77,10 +78,8 @@ def _plain(axes: Axes, runs: pd.DataFrame) -> None:
         best = chosen.groupby(SIZE)["test/accuracy"].max()
         name = f"{turns:g} revolution{'' if turns == 1 else 's'}"
         axes.plot(best, marker=marker, color=color, alpha=alpha, lw=1.6, ms=5, label=name)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(SHOWN, [f"{size:,}" for size in SHOWN])
-    axes.minorticks_off()
-    axes.set(xlabel="training environments", title=LABELS["mean"])
+    size_axis(axes, SHOWN)
+    axes.set_title(LABELS["mean"])
 
 
 def _untrained(axes: Axes, correlations: pd.DataFrame) -> None:

@@ -29,9 +29,11 @@ LOWEST = 0.4
 NEAR_CHANCE = 0.10
 """How far from chance a median still counts as chance."""
 PERFECT = 0.99
+SEARCHED_REVOLUTIONS = 3
+"""Of the spirals on which the methods were searched and the best of each was repeated."""
 RUNS = Path("spirals/methods")
 FEWER = Path("spirals/fewer_revolutions")
-"""The same configurations on spirals of 1.5 revolutions, on which nothing was searched."""
+"""The same configurations on spirals that turn as in figure 15, with nothing searched anew."""
 TRIALS = Path("spirals/search")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ilc.figures.environments import READING
 from ilc.figures.spirals import (
     AND_MASKS,
     FEWER,
@@ -41,7 +42,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "train %": median_and_range(of_method["train/accuracy"]),
                 "test %": median_and_range(of_method["test/accuracy"]),
                 "seeds at 99 % test": str(int((of_method["test/accuracy"] >= PERFECT).sum())),
-                f"test %, 1.5 revolutions (n = {len(turned_less)})": median_and_range(
+                f"test %, {READING:g} revolutions (n = {len(turned_less)})": median_and_range(
                     turned_less["test/accuracy"]
                 ),
                 "paper, test": "about 100 %" if label in AND_MASKS else "chance",
