@@ -21,7 +21,7 @@ from ilc.coinrun.game import FRAME_SHAPE, N_ACTIONS
 from ilc.coinrun.levels import UNSEEN
 from ilc.coinrun.play import Policy, returns_on
 from ilc.configuration.command_line import run_command
-from ilc.configuration.construct import construct
+from ilc.configuration.section import Section
 from ilc.errors import UserError
 
 
@@ -54,7 +54,9 @@ def student(run: Path) -> Policy:
     config = OmegaConf.load(run / "config.yaml")
     if config.name != "coinrun_bc":
         raise UserError(f"{run} is a run of {config.name}, which plays no CoinRun: give one of coinrun_bc")
-    model: torch.nn.Module = construct("model", config.model, FRAME_SHAPE[0], N_ACTIONS)
+    model: torch.nn.Module = Section.of("model", OmegaConf.to_container(config.model)).build(
+        FRAME_SHAPE[0], N_ACTIONS
+    )
     state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
     model.load_state_dict(state["model"])
     model.eval()

@@ -12,7 +12,7 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from ilc.configuration.command_line import run_command
 
@@ -27,13 +27,13 @@ def main(config: DictConfig) -> None:
     from ilc.coinrun.expert import SHIPPED, save_expert
     from ilc.coinrun.expert_options import ExpertOptions
     from ilc.coinrun.expert_training import train_expert
-    from ilc.configuration.construct import construct
-    from ilc.training.device import choose_device
+    from ilc.configuration.section import Section
+    from ilc.runs.device import choose_device
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     device = choose_device(config.device, None)
-    node = OmegaConf.create({"_target_": "ilc.coinrun.expert_options.ExpertOptions", **config})
-    options: ExpertOptions = construct("expert", node, without=OTHERS_KEYS)
+    values = {str(key): value for key, value in config.items() if key not in OTHERS_KEYS}
+    options: ExpertOptions = Section("expert", "expert", ExpertOptions, values).build()
     network, frames = train_expert(options, folder, device)
     sheet = {
         "what": "PPO on CoinRun, trained by scripts/train_expert.py; far fewer frames than the paper's 400M",

@@ -25,8 +25,8 @@ def main(config: DictConfig) -> None:
     """Run what the config describes and print where the results are."""
     # Imported late: torch takes longer to load than the command line's help may.
     from ilc.configuration.compose import command_of
-    from ilc.configuration.experiment import resolve
-    from ilc.training import run
+    from ilc.configuration.resolve import resolve
+    from ilc.runs import run
 
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)

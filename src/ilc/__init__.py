@@ -9,20 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ilc.aggregators import AndMask, GeometricMean, IrmPenalty, Mean, XorMask
+    from ilc.aggregators import AndMask, GeometricMean, Mean, XorMask
     from ilc.gradients import backward
     from ilc.objectives import irm_penalty
+    from ilc.runs import load_run
 
-__all__ = ["AndMask", "GeometricMean", "IrmPenalty", "Mean", "XorMask", "backward", "irm_penalty"]
+__all__ = ["AndMask", "GeometricMean", "Mean", "XorMask", "backward", "irm_penalty", "load_run"]
 
 _HOME = {
     "AndMask": "ilc.aggregators",
     "GeometricMean": "ilc.aggregators",
-    "IrmPenalty": "ilc.aggregators",
     "Mean": "ilc.aggregators",
     "XorMask": "ilc.aggregators",
     "backward": "ilc.gradients",
     "irm_penalty": "ilc.objectives",
+    "load_run": "ilc.runs",
 }
 
 

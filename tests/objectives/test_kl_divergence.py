@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ilc.data import Split
+from ilc.environment_task.evaluation import evaluate
 from ilc.objectives import RISKS
-from ilc.training.evaluation import evaluate
 
 kl_divergence = RISKS["kl_divergence"]
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ilc.figures.irm import PUBLISHED, ROW_COLORS, ROW_LABELS, ROWS, colored_runs
 from ilc.figures.style import GREY, as_percent, data_sources, median_and_range, new_figure, stamp
-from ilc.training.selection import RULES
+from ilc.runs.selection import RULES
 
 IDEAL = 0.75
 LOOKS_AT = {
