@@ -31,8 +31,11 @@ def main(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)
     sweep = hydra_config.mode == RunMode.MULTIRUN
+    # Where an experiment of somebody else's lies is a part of the command that repeats its run.
+    places = [text for text in hydra_config.overrides.hydra if text.startswith("hydra.searchpath=")]
+    overrides = [*places, *hydra_config.overrides.task]
     try:
-        run(resolve(config, sweep), path, command_of(hydra_config.overrides.task, sweep))
+        run(resolve(config, sweep), path, command_of(overrides, sweep))
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
         if sweep:
