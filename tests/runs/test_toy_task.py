@@ -1,4 +1,4 @@
-"""A task with a loop of its own: killed, swept and searched like any other, with nothing changed under src/."""
+"""A task with a loop of its own is killed, swept and searched like any other, unknown to src/."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
 TOY = Path(__file__).parent / "toy"
 PLACE = f"hydra.searchpath=[file://{TOY / 'conf'}]"
@@ -92,8 +95,11 @@ def test_searched(root: Path, tmp_path: Path) -> None:
         ("~lr", "the config lacks 'lr', which ToyTask needs"),
     ],
 )
-def test_mistakes_are_readable(option: str, message: str, root: Path, tmp_path: Path) -> None:
-    done = run(root, "src/train.py", *SHARED, option, f"hydra.run.dir={tmp_path}")
+def test_mistakes_are_readable(
+    option: str, message: str, train: TrainCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(TOY)
+    done = train(*SHARED, "logger=none", option, f"hydra.run.dir={tmp_path}")
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
