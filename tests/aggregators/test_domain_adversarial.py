@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 import torch
 from torch import Tensor
@@ -18,7 +13,6 @@ from ilc.errors import UserError
 from ilc.models import MLP, DomainAdversarialMLP, DomainAdversarialOutputs
 from ilc.models.domain_adversarial import reverse_gradient
 
-TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 E, N, D, C = 3, 10, 4, 2
 WAYS = ["vectorized", "sequential"]
 
@@ -123,18 +117,3 @@ def test_misuse_is_readable() -> None:
     with pytest.raises(UserError, match="at least one environment"):
         DomainAdversarialMLP(D, C, 0)
     assert Mean().prepare_targets(targets) is targets
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_run_and_its_continuation(
-    way: str, train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
-) -> None:
-    command = [*tiny, "aggregator=dann", "model=dann", f"gradients={way}", "optimizer.lr=0.01"]
-    assert train(*command, f"hydra.run.dir={tmp_path / 'run'}").returncode == 0
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert 0 <= summary["test/accuracy"] <= 1
-    done = train(*command, f"hydra.run.dir={tmp_path / 'run'}")
-    assert "nothing to do" in done.stdout
-    done = train(*command, "model.n_environments=3", "seed=1")
-    assert done.returncode == 1
-    assert "model.n_environments must be the dataset's 4" in done.stderr
