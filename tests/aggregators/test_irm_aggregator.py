@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ilc import IrmPenalty, Mean, backward
+from ilc import Mean, backward
+from ilc.aggregators import IrmPenalty
 from ilc.errors import UserError
 
 E, N, D = 3, 10, 4
