@@ -14,6 +14,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from ilc.configuration.compose import combinations, compose_experiment
+from ilc.runs.sweep_options import leave_out_foreign_options
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.S)
@@ -167,7 +168,8 @@ def test_overrides_compose(commands: dict[str, list[str]], root: Path) -> None:
         for overrides in combinations(positional(command)):
             new = parts(overrides, root) - seen
             if new:
-                name = compose_experiment(overrides, is_sweep)["name"]
+                own = leave_out_foreign_options(overrides) if is_sweep else overrides
+                name = compose_experiment(own, is_sweep)["name"]
                 assert f"experiment={name}" in overrides or name == "spirals", (command, place)
                 seen |= new
     assert len(seen) > 50
