@@ -2,7 +2,8 @@
 
 About an hour on one core; ``--config-name paper`` for the paper's 400M frames, ``frames=2_000_000`` and so
 on for every other key. The same command continues an interrupted training, with more frames also a
-finished one. ``ship=true`` puts the expert into the package and its curve into ``results/coinrun``.
+finished one; in a new folder it begins where the ``snapshot``, if there is one, was taken.
+``ship=true`` puts the expert into the package and its curve into ``results/coinrun``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from omegaconf import DictConfig
 from ilc.configuration.command_line import run_command
 
 RESULTS = Path(__file__).parents[1] / "results" / "coinrun"
-OTHERS_KEYS = ("device", "evaluate_levels", "ship")
+OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 
 
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
@@ -26,6 +27,7 @@ def main(config: DictConfig) -> None:
     from ilc.atomic import write_text
     from ilc.coinrun.expert import SHIPPED, save_expert
     from ilc.coinrun.expert_options import ExpertOptions
+    from ilc.coinrun.expert_snapshot import restore_snapshot
     from ilc.coinrun.expert_training import train_expert
     from ilc.configuration.section import Section
     from ilc.runs.device import choose_device
@@ -34,6 +36,8 @@ def main(config: DictConfig) -> None:
     device = choose_device(config.device, None)
     values = {str(key): value for key, value in config.items() if key not in OTHERS_KEYS}
     options: ExpertOptions = Section("expert", "expert", ExpertOptions, values).build()
+    if config.snapshot and restore_snapshot(Path(config.snapshot), folder):
+        print(f"beginning with the snapshot in {config.snapshot}")
     network, frames = train_expert(options, folder, device)
     sheet = {
         "what": "PPO on CoinRun, trained by scripts/train_expert.py; far fewer frames than the paper's 400M",
