@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from ilc.runs import run
 from torch import nn
+
+from ilc.runs import run
 
 
 def blocks(page: Path, language: str) -> list[str]:

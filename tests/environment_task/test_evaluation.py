@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ilc.data import Split
-from ilc.objectives import RISKS
 from ilc.environment_task.evaluation import evaluate
+from ilc.objectives import RISKS
 
 
 def test_evaluation_reports_kl_and_agreement() -> None:

@@ -37,8 +37,12 @@ class WandbLogger:
     def __init__(self, options: dict[str, Any], path: Path, run: RunOptions) -> None:
         if options["mode"] not in MODES:
             raise UserError(f"logger.mode must be one of {', '.join(MODES)}, got {options['mode']!r}")
-        import wandb  # Slow to import, and not needed with logger=none.
-
+        try:
+            import wandb  # Slow to import, and not needed with logger=none.
+        except ImportError as error:
+            raise UserError(
+                f"W&B cannot be imported ({error}): install it (pip install 'ilc[wandb]'), or use logger=none"
+            ) from error
         try:
             self._run = wandb.init(
                 dir=path,

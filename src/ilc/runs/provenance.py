@@ -25,7 +25,7 @@ def provenance(command: str, run: RunOptions, device: torch.device, data: DataRe
         "python": platform.python_version(),
         "versions": {
             "torch": torch.__version__,  # Names the build too, as in 2.13.0+cpu.
-            **{name: importlib.metadata.version(name) for name in PACKAGES},
+            **{name: version for name in PACKAGES if (version := _version(name)) is not None},
         },
         "device": str(device),
         "device_name": _device_name(device),
@@ -40,6 +40,14 @@ def _device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str | None:
+    """The installed version, or None: whoever needs less has less installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _git(*arguments: str) -> str | None:
