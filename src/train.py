@@ -1,10 +1,13 @@
 """Train one experiment: ``python src/train.py experiment=spirals aggregator=and_mask seed=0``.
 
-Several at once, skipping those that are done: ``python src/train.py -m seed=0,1,2``.
+Several at once, skipping those that are done: ``python src/train.py -m seed=0,1,2``. One in several
+processes: ``torchrun --nproc_per_node=2 src/train.py ...``. Asked to stop (SIGTERM, SIGUSR1, Ctrl-C) it
+finishes its step, writes a checkpoint and exits with status 75; the same command continues.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,8 +17,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from ilc.configuration import register_resolvers
-from ilc.configuration.command_line import run_command
+from ilc.configuration.command_line import print_error, run_command, several_processes
 from ilc.errors import UserError
+from ilc.stop_signals import listening
 
 register_resolvers()
 
@@ -35,14 +39,20 @@ def main(config: DictConfig) -> None:
     places = [text for text in hydra_config.overrides.hydra if text.startswith("hydra.searchpath=")]
     overrides = [*places, *hydra_config.overrides.task]
     try:
+        if sweep and several_processes():
+            raise UserError(
+                "-m makes one run after another, torchrun one run in several processes: choose one"
+            )
         run(resolve(config, sweep), path, command_of(overrides, sweep))
     except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print_error(str(error))
         if sweep:
             raise  # Hydra goes on with the other runs and ends with this error.
         sys.exit(1)
-    print(path)
+    if os.environ.get("RANK", "0") == "0":
+        print(path)
 
 
 if __name__ == "__main__":
-    run_command(main)
+    with listening():
+        run_command(main)

@@ -33,8 +33,23 @@ def run_command(main: Callable[[], None]) -> None:
         print("Interrupted. The same command continues.", file=sys.stderr)
         sys.exit(130)
     except (UserError, HydraException, OmegaConfBaseException, OSError) as error:
-        print(f"Error: {readable(error)}", file=sys.stderr)
+        print_error(readable(error))
         sys.exit(1)
+
+
+def several_processes() -> bool:
+    """Whether torchrun, or something like it, started this process beside others."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def print_error(message: str) -> None:
+    """Print it once, however many processes meet an error: the first cause is what counts."""
+    if several_processes():
+        from ilc.processes import first_to_speak  # Loads torch, which a mistyped option need not wait for.
+
+        if not first_to_speak():
+            return
+    print(f"Error: {message}", file=sys.stderr)
 
 
 def readable(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ilc.data import Split
 from ilc.objectives import Risk
+from ilc.processes import ALONE, Processes
 
 EXAMPLES_AT_ONCE = 4096
 NUMBERS_AT_ONCE = 2**20
@@ -14,13 +15,14 @@ NUMBERS_AT_ONCE = 2**20
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, split: Split, risk: Risk) -> dict[str, float]:
+def evaluate(model: nn.Module, split: Split, risk: Risk, processes: Processes = ALONE) -> dict[str, float]:
     """Averages over the examples, in evaluation mode.
 
     Args:
         model: put back into its mode afterwards.
         split: moved to the model's device batch by batch.
         risk: what ``loss`` averages; it says which targets are classes.
+        processes: each takes its part of the examples, all return the same numbers.
 
     Returns:
         ``loss``, and the same under the risk's second name if it has one; for targets that are classes
@@ -32,7 +34,12 @@ def evaluate(model: nn.Module, split: Split, risk: Risk) -> dict[str, float]:
     loss = torch.zeros((), device=device, dtype=torch.float64)
     correct: list[Tensor] = []
     size = min(EXAMPLES_AT_ONCE, max(1, NUMBERS_AT_ONCE // split.inputs[0].numel()))
-    for x, y in zip(torch.split(split.inputs, size), torch.split(split.targets, size), strict=True):
+    mine = processes.part(len(split.inputs))
+    for x, y in zip(
+        torch.split(split.inputs[mine], size), torch.split(split.targets[mine], size), strict=True
+    ):
+        if not len(x):
+            break  # More processes than examples: even nothing splits into one empty batch.
         inputs, targets = x.to(device), y.to(device)
         outputs = model(inputs)
         loss += risk(outputs, targets).double() * len(inputs)
@@ -40,11 +47,15 @@ def evaluate(model: nn.Module, split: Split, risk: Risk) -> dict[str, float]:
         if classes is not None:
             correct.append(outputs.argmax(dim=1) == classes)
     model.train(was_training)
+    are_classes = risk.true_classes(split.targets[:0]) is not None
+    hits = torch.zeros(len(split.inputs) if are_classes else 0, dtype=torch.int32, device=device)
+    if correct:
+        hits[mine] = torch.cat(correct).int()
+    processes.sum_(loss, hits)
     metrics = {"loss": float(loss) / len(split.inputs)}
     if risk.also_reported_as is not None:
         metrics[risk.also_reported_as] = metrics["loss"]
-    if correct:
-        hits = torch.cat(correct)
+    if are_classes:
         metrics["accuracy"] = int(hits.sum()) / len(hits)
         for name, part in split.parts.items():
             metrics[f"accuracy_{name}"] = int(hits[part.to(device)].sum()) / max(1, int(part.sum()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -28,6 +30,32 @@ class StepRecord:
         self.kept_shares.append(kept_share)
         if by_parameter:
             self.by_parameter.append(by_parameter)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything noted, in few tensors, for a checkpoint in the middle of an epoch."""
+        names = self.by_parameter[0] if self.by_parameter else ()
+        return {
+            "first_step": self.first_step,
+            "risks": torch.stack(self.risks),
+            "penalties": torch.stack(self.penalties),
+            "kept_shares": torch.stack(self.kept_shares),
+            "by_parameter": {
+                name: torch.stack([noted[name] for noted in self.by_parameter]) for name in names
+            },
+        }
+
+    @classmethod
+    def of(cls, state: dict[str, Any], device: torch.device) -> StepRecord:
+        """Go on from what ``state_dict`` returned."""
+        record = cls(state["first_step"])
+        record.risks, record.penalties, record.kept_shares = (
+            list(state[key].to(device)) for key in ("risks", "penalties", "kept_shares")
+        )
+        by_name = {name: shares.to(device) for name, shares in state["by_parameter"].items()}
+        if by_name:
+            rows = range(len(record.risks))
+            record.by_parameter = [{name: shares[row] for name, shares in by_name.items()} for row in rows]
+        return record
 
     def means(self, with_penalty: bool) -> Metrics:
         """Means over the steps, under the names that the metrics have."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn, optim
@@ -14,22 +16,35 @@ from ilc.environment_task.batches import BatchOptions
 from ilc.environment_task.evaluation import evaluate
 from ilc.environment_task.method import Method, as_method
 from ilc.environment_task.optimizer import build_optimizer
+from ilc.environment_task.parts import backward_in_parts
 from ilc.environment_task.schedule import Schedule
 from ilc.environment_task.step_record import StepRecord
 from ilc.errors import UserError
-from ilc.gradients import WAYS, backward
+from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
+from ilc.processes import current
 from ilc.runs.random_state import seed_everything
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import check_selection
-from ilc.runs.task import Metrics
+from ilc.runs.task import Interrupted, Metrics
 from ilc.seeding import generator_for, seed_for
+from ilc.stop_signals import asked
 
 OF_THE_SAMPLER = ("batch_size", "batches")
 
 
+@dataclass(frozen=True)
+class _BegunEpoch:
+    """What an epoch's steps saw so far, and the sampler as it was before the epoch."""
+
+    seen: StepRecord
+    sampler: dict[str, Tensor]
+
+
 class EnvironmentTask:
     """A ``Task`` whose steps aggregate the gradients of environments.
+
+    Of several processes each takes its part of the environments of every batch; see ``ilc.distributed``.
 
     Args:
         run: what every run has.
@@ -46,6 +61,8 @@ class EnvironmentTask:
         UserError: an unknown name, an option that somebody refuses, parts that do not fit together.
     """
 
+    shares_steps: ClassVar[bool] = True
+
     def __init__(
         self,
         run: RunOptions,
@@ -61,6 +78,7 @@ class EnvironmentTask:
         for key, value, known in (("risk", risk, RISKS), ("gradients", gradients, WAYS)):
             if value not in known:
                 raise UserError(f"{key} must be one of {', '.join(known)}, got {value!r}")
+        self.processes = current()
         self.risk: Risk = RISKS[risk]
         self.gradients = gradients
         self.schedule = trainer
@@ -82,6 +100,7 @@ class EnvironmentTask:
         )
         self.sampler = self.method.sampler(self.data, batches)
         self.step = 0
+        self._begun: _BegunEpoch | None = None
 
     def train_epoch(self) -> Metrics:
         """Take one step per batch.
@@ -92,12 +111,19 @@ class EnvironmentTask:
 
         Raises:
             UserError: a risk, a penalty or a parameter is no longer finite.
+            Interrupted: asked to stop between two steps; the next call does the rest of the epoch.
         """
         self.model.train()
-        seen = StepRecord(self.step)
+        begun = self._begun or _BegunEpoch(StepRecord(self.step), self.sampler.state_dict())
+        self._begun = None
+        seen = begun.seen
         lr = self.optimizer.param_groups[0]["lr"]
-        for inputs, targets in self.sampler:
+        # An epoch that was begun draws the same batches again; those that had their step are skipped.
+        for inputs, targets in islice(self.sampler, len(seen.risks), None):
             self.take_step(inputs, targets, seen)
+            if self.processes.any(asked() is not None):
+                self._begun = begun
+                raise Interrupted
         self.scheduler.step()
         # Looked at once per epoch, so that an accelerator need not be waited for at every step.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
@@ -108,7 +134,8 @@ class EnvironmentTask:
         method, optimizer = self.method, self.optimizer
         lr = optimizer.param_groups[0]["lr"]
         method.before_step(self.step, optimizer)
-        result = backward(
+        result = backward_in_parts(
+            self.processes,
             self.model,
             method.objective(self.risk),
             inputs,
@@ -128,7 +155,7 @@ class EnvironmentTask:
         metrics: Metrics = {}
         for name, split in {"train": self.data.pooled(), **self.data.evaluation}.items():
             some = split.spread(self.schedule.evaluation_examples)
-            for key, value in evaluate(self.model, some, self.risk).items():
+            for key, value in evaluate(self.model, some, self.risk, self.processes).items():
                 metrics[f"{name}/{key}"] = value
         metrics |= self.method.metrics(self.model, self.data, self.risk)
         reported = getattr(self.model, "reported_metrics", dict)
@@ -144,14 +171,16 @@ class EnvironmentTask:
         return remarks if warning is None else {**remarks, "warning": warning}
 
     def state_dict(self) -> dict[str, Any]:
-        """Model, optimizer, learning rate's course, sampler and counters."""
+        """Model, optimizer, learning rate's course, sampler and counters; of an epoch begun, what it saw."""
+        begun = self._begun
         return {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scheduler": _plain(self.scheduler.state_dict()),
             "aggregator": {},  # Aggregators are functions of one step's gradients: they keep nothing.
-            "sampler": self.sampler.state_dict(),
+            "sampler": self.sampler.state_dict() if begun is None else begun.sampler,
             "step": self.step,
+            "epoch_begun": None if begun is None else begun.seen.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -161,6 +190,9 @@ class EnvironmentTask:
         self.scheduler.load_state_dict(state["scheduler"])
         self.sampler.load_state_dict(state["sampler"])
         self.step = state["step"]
+        seen = state.get("epoch_begun")  # Absent before 0.2.
+        device = next(self.model.parameters()).device
+        self._begun = None if seen is None else _BegunEpoch(StepRecord.of(seen, device), state["sampler"])
 
 
 def _build_data(section: Section, run: RunOptions) -> Environments:

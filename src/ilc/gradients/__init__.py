@@ -11,7 +11,14 @@ afterwards the running statistics are the mean over environments. So neither the
 environments changes how fast they move.
 """
 
-from ilc.gradients.backward import PER_EXAMPLE, WAYS, BackwardResult, backward
+from ilc.gradients.backward import (
+    PER_EXAMPLE,
+    WAYS,
+    BackwardResult,
+    backward,
+    combined,
+    environment_gradients,
+)
 from ilc.gradients.environment import EnvironmentGradients, RiskFunction
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
@@ -26,6 +33,8 @@ __all__ = [
     "EnvironmentGradients",
     "RiskFunction",
     "backward",
+    "combined",
+    "environment_gradients",
     "example_loss",
     "example_share",
     "pooled",

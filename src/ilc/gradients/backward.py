@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
+from ilc.gradients.environment import EnvironmentGradients
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
 from ilc.gradients.pooled import pooled
@@ -78,6 +79,24 @@ def backward(
         UserError: shapes do not match, E = 0 or N = 0, an unknown way, a model that cannot be
             differentiated this way.
     """
+    return combined(
+        model, environment_gradients(model, loss_fn, inputs, targets, aggregator, gradients), aggregator
+    )
+
+
+def environment_gradients(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor,
+    targets: Tensor,
+    aggregator: Aggregator,
+    gradients: str = "vectorized",
+) -> EnvironmentGradients:
+    """The first half of ``backward``: what the aggregator will look at; the model's ``.grad`` stays as it is.
+
+    Raises:
+        UserError: as ``backward``.
+    """
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
     if inputs.ndim < 2 or targets.ndim < 2 or inputs.shape[:2] != targets.shape[:2] or 0 in inputs.shape[:2]:
@@ -91,10 +110,13 @@ def backward(
             "gradients='vectorized' with this aggregator"
         )
     if gradients == "vectorized" and not aggregator.needs_votes:
-        risks, statistics, penalties = total(model, loss_fn, inputs, targets)
-    else:
-        way = WAYS[gradients]
-        risks, statistics, penalties = way(model, loss_fn, inputs, targets, aggregator.needs_logs)
+        return total(model, loss_fn, inputs, targets)
+    return WAYS[gradients](model, loss_fn, inputs, targets, aggregator.needs_logs)
+
+
+def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:
+    """The second half of ``backward``: statistics become one update, which goes into ``.grad``."""
+    risks, statistics, penalties = gradients
     kept_share: dict[str, Tensor] = {}
     kept = torch.zeros((), device=risks.device)
     size = 0

@@ -17,7 +17,8 @@ def choose_device(name: str, threads: int | None) -> torch.device:
     """The device by its config name, set to deterministic algorithms.
 
     Raises:
-        UserError: an unknown name, no such device, or a number of threads below 1.
+        UserError: an unknown name, no such device, fewer devices than processes on this machine, or a number
+            of threads below 1.
     """
     if name not in CHOICES:
         raise UserError(f"device must be one of {', '.join(CHOICES)}, got {name!r}")
@@ -29,9 +30,21 @@ def choose_device(name: str, threads: int | None) -> torch.device:
         torch.set_num_threads(threads)
     kind = "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
     if kind == "cuda":
+        _take_one_of_several(int(os.environ.get("LOCAL_RANK", "0")))
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
     return torch.device(kind)
+
+
+def _take_one_of_several(local_rank: int) -> None:
+    """Each process that torchrun starts on this machine has a device of its own."""
+    there = torch.cuda.device_count()
+    if local_rank >= there:
+        raise UserError(
+            f"process {local_rank + 1} of this machine has no CUDA device of its own, there are {there}: "
+            f"take --nproc_per_node={there} or device=cpu"
+        )
+    torch.cuda.set_device(local_rank)
 
 
 def peak_memory_mb(device: torch.device) -> float:

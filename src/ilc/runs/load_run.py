@@ -81,6 +81,8 @@ def load_run(folder: Path | str, device: str = "cpu") -> LoadedRun:
     set_random_state(before)
     task.load_state_dict(checkpoint)
     task.model.eval()
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    path = folder / "metrics.jsonl"
+    # A run that was stopped in its first epoch has a checkpoint and no evaluation.
+    lines = path.read_text().splitlines() if path.exists() else []
     metrics = [json.loads(line) for line in lines[: checkpoint["n_evaluations"]]]
     return LoadedRun(folder, content, task, metrics, directory.summary() if directory.is_done else None)

@@ -69,8 +69,8 @@ class WandbLogger:
         self._run.finish(exit_code=0 if kind is None else 1)
 
 
-def make_logger(path: Path, run: RunOptions) -> AbstractContextManager[Logger]:
-    """The logger that the config names.
+def make_logger(path: Path, run: RunOptions, is_writer: bool = True) -> AbstractContextManager[Logger]:
+    """The logger that the config names; of several processes only the one that writes has one.
 
     Raises:
         UserError: an unknown option or mode.
@@ -78,6 +78,6 @@ def make_logger(path: Path, run: RunOptions) -> AbstractContextManager[Logger]:
     options = run.logger
     is_none = options["name"] == "none"
     check_keys("logger", options, ("name",) if is_none else ("name", "project", "mode"))
-    if is_none:
+    if is_none or not is_writer:
         return nullcontext(NoLogger())
     return WandbLogger(options, path, run)

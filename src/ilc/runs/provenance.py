@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ilc.processes import current
 from ilc.runs.run_options import RunOptions
 from ilc.runs.task import DataRecord
 
@@ -29,6 +30,7 @@ def provenance(command: str, run: RunOptions, device: torch.device, data: DataRe
         },
         "device": str(device),
         "device_name": _device_name(device),
+        "processes": current().size,
         "threads": torch.get_num_threads(),
         "seed": run.seed,
         "data_source": data.source,

@@ -24,13 +24,16 @@ class RunDirectory:
     Args:
         path: the folder; made if it is not there.
         experiment: the resolved config of the run that wants to use it.
+        writes: whether this process may change the folder; of several that share a run only one may, and
+            for the others what writes does nothing.
 
     Raises:
         UserError: the folder cannot be used, or holds another experiment.
     """
 
-    def __init__(self, path: Path, experiment: dict[str, Any]) -> None:
+    def __init__(self, path: Path, experiment: dict[str, Any], writes: bool = True) -> None:
         self.path = path
+        self.writes = writes
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -48,6 +51,9 @@ class RunDirectory:
         Raises:
             UserError: one is in it.
         """
+        if not self.writes:
+            yield
+            return
         descriptor = lock(self.path)
         if descriptor is None:
             raise UserError(
@@ -61,6 +67,8 @@ class RunDirectory:
 
     def start(self, provenance: dict[str, Any]) -> None:
         """Write down what is about to run."""
+        if not self.writes:
+            return
         write_text(self.path / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(self._experiment)))
         write_json(self.path / "provenance.json", provenance)
 
@@ -86,6 +94,8 @@ class RunDirectory:
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write the summary and mark the run as done."""
+        if not self.writes:
+            return
         write_json(self.path / "summary.json", summary)
         write_text(self.path / "done", "")
 
@@ -100,6 +110,8 @@ class RunDirectory:
         Raises:
             UserError: the disk is full, ...
         """
+        if not self.writes:
+            return
         path = self.path / "metrics.jsonl"
         line = (json.dumps(values) + "\n").encode()
         try:
@@ -128,7 +140,7 @@ class RunDirectory:
                 f"{path} holds {len(lines)} evaluations, its checkpoint was made after {n_lines}: "
                 "the file was changed. Remove the folder to start over"
             )
-        if len(lines) > n_lines:
+        if len(lines) > n_lines and self.writes:
             write_text(path, "".join(lines[:n_lines]))
         return [json.loads(line) for line in lines[:n_lines]]
 
@@ -138,6 +150,8 @@ class RunDirectory:
         Raises:
             UserError: it cannot be written; the previous checkpoint is unharmed.
         """
+        if not self.writes:
+            return
         # Through memory, because torch turns a full disk into an error of its own kind.
         content = in_memory(lambda file: torch.save(state, file))
         write_atomically(self.path / "checkpoint.pt", lambda file: file.write(content))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
+from ilc.errors import UserError
+from ilc.processes import Processes, joined
 from ilc.runs.device import choose_device, peak_memory_mb
 from ilc.runs.loggers import Logger, make_logger
 from ilc.runs.progress import EpochProgress
@@ -16,8 +22,9 @@ from ilc.runs.random_state import random_state, seed_everything, set_random_stat
 from ilc.runs.run_directory import RunDirectory
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import RULES
-from ilc.runs.task import Metrics, Task
+from ilc.runs.task import Interrupted, Metrics, Task
 from ilc.seeding import seed_for
+from ilc.stop_signals import Stopped, asked, finish_first
 
 
 def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
@@ -30,23 +37,42 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
 
     Raises:
         UserError: anything a user can mend; what was written before stays as it is.
+        Stopped: a signal asked for it, where the command listens (``ilc.stop_signals``).
     """
-    options = RunOptions.of(content)
-    device = choose_device(options.device, options.threads)
-    directory = RunDirectory(path, content)
-    if directory.is_done:
-        print(f"{options.title}: done before, nothing to do")
-        return directory.summary()
-    with directory.alone():
-        return _Run(options, directory, device).go(command)
+    with joined() as processes, _one_speaker(processes):
+        options = RunOptions.of(content)
+        device = choose_device(options.device, options.threads)
+        directory = RunDirectory(path, content, processes.is_writer)
+        if directory.is_done:
+            print(f"{options.title}: done before, nothing to do")
+            return directory.summary()
+        with directory.alone():
+            begun = _Run(options, directory, device, processes)
+            with finish_first():
+                return begun.go(command)
+
+
+@contextmanager
+def _one_speaker(processes: Processes) -> Iterator[None]:
+    """Of several processes only the one that writes talks."""
+    with nullcontext() if processes.is_writer else redirect_stdout(io.StringIO()):
+        yield
 
 
 class _Run:
     """A task, its folder, and what has happened so far."""
 
-    def __init__(self, options: RunOptions, directory: RunDirectory, device: torch.device) -> None:
+    def __init__(
+        self, options: RunOptions, directory: RunDirectory, device: torch.device, processes: Processes
+    ) -> None:
         self._began = time.monotonic()
         self._options, self._directory, self._device = options, directory, device
+        self._processes = processes
+        if processes.size > 1 and not getattr(options.task, "shares_steps", False):
+            raise UserError(
+                f"experiment={options.name} cannot share its steps among {processes.size} processes: start "
+                "it without torchrun. Several runs at a time are what scripts/run_many.py is for"
+            )
         seed_everything(seed_for(options.seed, "run"))
         self._task: Task = options.build_task(device)
         print(f"{options.title}: data: {self._task.data.source}; device: {device}")
@@ -63,21 +89,32 @@ class _Run:
             self._epoch = checkpoint["epoch"]
             # The clock goes on where it was, as if nothing had happened in between.
             self._began -= checkpoint["wall_seconds"]
-            print(f"{self._options.title}: continuing after epoch {self._epoch}")
+            print(f"{self._options.title}: continuing after epoch {self._epoch}, step {self._task.step}")
         n_evaluations = 0 if checkpoint is None else checkpoint["n_evaluations"]
         self._evaluations = self._directory.keep_metrics(n_evaluations)
+        if len(set(self._processes.gathered(self._task.step))) > 1:
+            raise UserError(
+                f"the processes do not find the same checkpoint in {self._directory.path}: choose a folder "
+                "that all of them see, hydra.run.dir=..., on a file system that the machines share"
+            )
 
     def go(self, command: str) -> dict[str, Any]:
         """Train to the end and write the summary."""
         trainer, directory = self._options.trainer, self._directory
-        directory.start(provenance(command, self._options, self._device, self._task.data))
+        if directory.writes:
+            directory.start(provenance(command, self._options, self._device, self._task.data))
         with (
-            make_logger(directory.path, self._options) as logger,
+            make_logger(directory.path, self._options, directory.writes) as logger,
             EpochProgress(self._options.title, trainer.max_epochs, self._epoch) as progress,
         ):
             metrics = self._evaluations[-1] if self._evaluations else {}
             while self._epoch < trainer.max_epochs and trainer.reason_to_stop(metrics) is None:
-                seen = self._task.train_epoch()
+                if self._processes.any(asked() is not None):
+                    self._stop()
+                try:
+                    seen = self._task.train_epoch()
+                except Interrupted:
+                    self._stop()
                 self._epoch += 1
                 if self._epoch % trainer.evaluate_every == 0 or self._epoch == trainer.max_epochs:
                     metrics = self._evaluate(seen, logger)
@@ -95,6 +132,11 @@ class _Run:
         self._evaluations.append(metrics)
         self._directory.append_metrics(metrics)
         logger.log(metrics)
+        self._save(seconds)
+        return metrics
+
+    def _save(self, seconds: float) -> None:
+        """Make a checkpoint of the run as it is now."""
         state = {
             **self._task.state_dict(),
             "random": random_state(),
@@ -103,7 +145,19 @@ class _Run:
             "wall_seconds": seconds,
         }
         self._directory.save_checkpoint(state)
-        return metrics
+
+    def _stop(self) -> NoReturn:
+        """Leave as asked, between two steps, to be continued there."""
+        self._save(time.monotonic() - self._began)
+        if self._processes.is_writer:
+            name = asked() or "a signal to another process"
+            where = f"epoch {self._epoch}, step {self._task.step}"
+            print(
+                f"Stopped by {name} after {where}; nothing is lost, the same command continues: "
+                f"{self._directory.path}",
+                file=sys.stderr,
+            )
+        raise Stopped
 
     def _summary(self) -> dict[str, Any]:
         """The selected evaluation, how it was selected and why the run ended, the task's remarks."""

@@ -22,6 +22,10 @@ class DataRecord(Protocol):
         """SHA-256 of all values, in hexadecimal."""
 
 
+class Interrupted(Exception):  # noqa: N818 - no error
+    """A task left its epoch because ``asked()`` to; its ``state_dict`` is of where it left."""
+
+
 class Task(Protocol):
     """Something that learns in epochs. How, with how many loops, optimizers and models, is its own affair.
 
@@ -29,6 +33,9 @@ class Task(Protocol):
     the ``RunOptions``, the ``torch.device``, and everything of the config that is not the run's own.
     The arguments' annotations say what those keys must be: ``Section`` for a part with a ``_target_``, a
     dataclass for a part without one, or a plain type. An unknown key is an error.
+
+    A class that says ``shares_steps = True`` may run in several processes, each of which does its part
+    (``ilc.processes.current()``) and ends every epoch with the same numbers.
     """
 
     @property
@@ -44,10 +51,14 @@ class Task(Protocol):
         """Optimizer steps taken so far."""
 
     def train_epoch(self) -> Metrics:
-        """Learn for one epoch; return what its steps saw.
+        """Learn for one epoch, or for what is left of one; return what its steps saw.
+
+        A task whose epochs are long looks at ``ilc.stop_signals.asked()`` between steps and leaves, if it can
+        continue from there with the same numbers. The others are waited for.
 
         Raises:
             UserError: training diverged.
+            Interrupted: asked to stop.
         """
 
     def evaluate(self) -> Metrics:

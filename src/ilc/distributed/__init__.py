@@ -1,0 +1,11 @@
+"""Exact aggregation over processes: each fills the statistics of its environments, all share the sums.
+
+What an aggregator looks at are sums over environments, and sums add up across processes. So the masks are
+those of one process that sees all environments, for every aggregator and every way of obtaining gradients.
+"""
+
+from ilc.distributed.backward import backward, mixes_examples
+from ilc.distributed.ddp import register_ddp_hook
+from ilc.processes import ALONE, Processes, current, joined
+
+__all__ = ["ALONE", "Processes", "backward", "current", "joined", "mixes_examples", "register_ddp_hook"]
