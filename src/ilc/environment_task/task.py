@@ -120,10 +120,11 @@ class EnvironmentTask:
         lr = self.optimizer.param_groups[0]["lr"]
         # An epoch that was begun draws the same batches again; those that had their step are skipped.
         for inputs, targets in islice(self.sampler, len(seen.risks), None):
-            self.take_step(inputs, targets, seen)
-            if self.processes.any(asked() is not None):
+            # Never before the first step, so that there is something seen; after the last, the epoch ends first.
+            if seen.risks and self.processes.any(asked() is not None):
                 self._begun = begun
                 raise Interrupted
+            self.take_step(inputs, targets, seen)
         self.scheduler.step()
         # Looked at once per epoch, so that an accelerator need not be waited for at every step.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)

@@ -1,0 +1,121 @@
+"""What the processes of a test do: twenty steps of every method, on models small enough to compare bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, MeanOfEnvironments, XorMask
+from ilc.environment_task.parts import backward_in_parts
+from ilc.objectives import irm_penalty
+from ilc.processes import current
+
+STEPS = 20
+
+
+def irm(outputs: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(outputs, targets) + 2 * irm_penalty(outputs, targets)
+
+
+def linear() -> nn.Module:
+    return nn.Sequential(nn.Linear(5, 16), nn.LeakyReLU(), nn.Linear(16, 3))
+
+
+def batch_norm() -> nn.Module:
+    # Without the bias that BatchNorm takes away again: its gradient is rounding, and so are its votes.
+    return nn.Sequential(nn.Linear(5, 16, bias=False), nn.BatchNorm1d(16), nn.LeakyReLU(), nn.Linear(16, 3))
+
+
+def group_norm() -> nn.Module:
+    return nn.Sequential(nn.Linear(5, 16), nn.GroupNorm(4, 16), nn.LeakyReLU(), nn.Linear(16, 3))
+
+
+@dataclass(frozen=True)
+class Case:
+    aggregator: Aggregator
+    n_environments: int = 7
+    n_examples: int = 6
+    gradients: str = "sequential"
+    model: Callable[[], nn.Module] = linear
+    loss: Callable[[Tensor, Tensor], Tensor] = F.cross_entropy
+
+
+CASES = {
+    "and_mask": Case(AndMask(0.4)),
+    "and_mask_rescaled": Case(AndMask(0.4, rescale=True), gradients="vectorized"),
+    "and_mask_batch_norm": Case(AndMask(0.4), model=batch_norm),
+    "and_mask_batch_norm_vectorized": Case(AndMask(0.4), model=batch_norm, gradients="vectorized"),
+    "and_mask_fewer_environments_than_processes": Case(AndMask(1.0), n_environments=1),
+    "and_mask_two_byte_votes": Case(AndMask(0.1), 131, 1, "vectorized"),
+    "geometric_mean": Case(GeometricMean(0.4)),
+    "xor_mask": Case(XorMask(0.4)),
+    "mean": Case(Mean(), gradients="vectorized"),
+    "mean_batch_norm": Case(Mean(), model=batch_norm, gradients="vectorized"),
+    "mean_of_one_batch_norm": Case(Mean(), n_environments=1, model=batch_norm, gradients="vectorized"),
+    "mean_of_one_in_parts": Case(Mean(), n_environments=1, n_examples=7),
+    "mean_of_one_example": Case(Mean(), n_environments=1, n_examples=1),
+    "pooled": Case(Mean(), gradients="pooled"),
+    "irm": Case(MeanOfEnvironments(), loss=irm, gradients="vectorized"),
+    "irm_and_mask": Case(AndMask(0.4), loss=irm),
+    "per_example": Case(AndMask(0.2), 31, 1, "per_example", group_norm),
+    "per_example_loss": Case(GeometricMean(0.2), 13, 1, "per_example_loss", group_norm),
+}
+
+
+def trajectory(case: Case, dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+    """Masks, risks and kept shares of every step, and the model at the end, from the whole batch of each."""
+    torch.manual_seed(1)
+    model = case.model().to(dtype)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+    masks, risks, kept = [], [], []
+    for step in range(STEPS):
+        generator = torch.Generator().manual_seed(step)
+        inputs = torch.randn(case.n_environments, case.n_examples, 5, generator=generator, dtype=dtype)
+        inputs[..., 0] += torch.linspace(-1, 1, case.n_environments, dtype=dtype)[:, None]
+        targets = inputs[..., :3].argmax(-1)
+        result = backward_in_parts(
+            current(), model, case.loss, inputs, targets, case.aggregator, case.gradients
+        )
+        masks.append(torch.cat([p.grad.flatten() != 0 for p in model.parameters() if p.grad is not None]))
+        risks.append(result.risks)
+        kept.append(result.overall_kept_share)
+        optimizer.step()
+    return {"masks": torch.stack(masks), "risks": torch.stack(risks), "kept": torch.stack(kept)} | {
+        f"model.{name}": value for name, value in model.state_dict().items()
+    }
+
+
+def all_trajectories(dtype: torch.dtype = torch.float64) -> dict[str, dict[str, Any]]:
+    return {name: trajectory(case, dtype) for name, case in CASES.items()}
+
+
+class Counted:
+    """Bytes that the collectives of torch.distributed are given, while the block lasts."""
+
+    def __enter__(self) -> Counted:
+        self.bytes, self._original = 0, dist.all_reduce
+
+        def counting(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
+            self.bytes += tensor.numel() * tensor.element_size()
+            return self._original(tensor, *arguments, **options)
+
+        dist.all_reduce = counting
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        dist.all_reduce = self._original
+
+
+def bytes_per_step(aggregator: Aggregator, n_environments: int) -> float:
+    """Bytes sent for each byte that DDP sends: its gradients, in single precision."""
+    model = nn.Sequential(nn.Linear(200, 300), nn.ReLU(), nn.Linear(300, 3))
+    inputs, targets = torch.randn(n_environments, 2, 200), torch.zeros(n_environments, 2, dtype=torch.long)
+    with Counted() as counted:
+        backward_in_parts(current(), model, F.cross_entropy, inputs, targets, aggregator, "sequential")
+    return counted.bytes / (4 * sum(p.numel() for p in model.parameters()))
