@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -122,8 +123,9 @@ def first_to_speak() -> bool:
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
         return True  # Only torchrun keeps a store that outlives every process.
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    patience = timedelta(seconds=10)
     try:
-        store = dist.TCPStore(host, port, is_master=False, wait_for_workers=False)  # type: ignore[attr-defined]
+        store = dist.TCPStore(host, port, None, False, patience, False)  # type: ignore[attr-defined]
         return int(store.add(f"ilc/error/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", 1)) == 1
     except RuntimeError:
         return True

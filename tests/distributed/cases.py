@@ -1,4 +1,4 @@
-"""What the processes of a test do: twenty steps of every method, on models small enough to compare bit by bit."""
+"""What the processes of a test do: twenty steps of every method, on small models."""
 
 from __future__ import annotations
 

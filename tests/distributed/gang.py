@@ -8,7 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import socket
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -18,8 +18,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import torch.distributed as dist
+
 SECONDS = 120
-PRELOADED = ["torch", "ilc.distributed", "ilc.runs.runner", "ilc.environment_task", "ilc.data", "ilc.models"]
+STORES: list[dist.TCPStore] = []
+# The second is what the first optimizer of a process loads, for seconds.
+PRELOADED = ["torch", "torch._dynamo", "ilc.distributed", "ilc.runs.runner", "ilc.environment_task", "ilc.data", "ilc.models"]
 
 
 def start(size: int, function: Callable[..., Any], *arguments: Any) -> list[ForkServerProcess]:
@@ -28,12 +32,12 @@ def start(size: int, function: Callable[..., Any], *arguments: Any) -> list[Fork
     context.set_forkserver_preload(PRELOADED)
     with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
         forkserver.ensure_running()  # It imports before it is told where from.
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    # Outlives the processes, as torchrun's does.
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    STORES.append(store)
     processes = []
     for rank in range(size):
-        environment = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_PORT": port}
+        environment = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_PORT": store.port}
         processes.append(context.Process(target=_enter, args=(environment, function, arguments)))
         processes[-1].start()
     return processes
@@ -56,7 +60,8 @@ def together(size: int, folder: Path, function: Callable[..., Any], *arguments: 
 
 
 def _enter(environment: dict[str, int], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    os.environ.update({key: str(value) for key, value in environment.items()}, MASTER_ADDR="127.0.0.1")
+    os.environ.update({key: str(value) for key, value in environment.items()})
+    os.environ.update(MASTER_ADDR="127.0.0.1", TORCHELASTIC_USE_AGENT_STORE="True")
     import torch
 
     torch.set_num_threads(1)
@@ -98,3 +103,18 @@ def train_all(contents: dict[str, dict[str, Any]], folder: Path) -> dict[str, An
     from ilc.runs.runner import run
 
     return {name: run(content, folder / name, "a test") for name, content in contents.items()}
+
+
+def train_until(step: int, content: dict[str, Any], folder: Path, said: Path) -> None:
+    """The same, with a signal to one of the processes after that step."""
+    from ilc.environment_task import EnvironmentTask
+
+    take_step = EnvironmentTask.take_step
+
+    def take_step_and_be_asked(task: EnvironmentTask, *arguments: Any) -> None:
+        take_step(task, *arguments)
+        if task.step == step and task.processes.rank == task.processes.size - 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    EnvironmentTask.take_step = take_step_and_be_asked  # type: ignore[method-assign]
+    train(content, folder, said)

@@ -63,9 +63,7 @@ def test_all_processes_end_with_the_same_bits(together: list[Results]) -> None:
         (GeometricMean(0.5), 4, 2.26),
     ],
 )
-def test_bytes_beside_those_of_ddp(
-    aggregator: Any, n_environments: int, most: float, tmp_path: Path
-) -> None:
+def test_bytes_beside_those_of_ddp(aggregator: Any, n_environments: int, most: float, tmp_path: Path) -> None:
     sent = gang.together(2, tmp_path / "gang", cases.bytes_per_step, aggregator, n_environments)
     assert sent[0] == sent[1]
     assert most - 0.05 < sent[0] <= most

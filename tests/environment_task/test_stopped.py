@@ -158,6 +158,8 @@ def test_a_sweep_stops_too(train: TrainCommand, tmp_path: Path, monkeypatch: pyt
         os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(EnvironmentTask, "take_step", be_asked)
-    stopped = train("-m", *EXPERIMENTS["spirals"], *COMMON, "seed=0,1", f"hydra.sweep.dir={tmp_path / 'sweep'}")
+    stopped = train(
+        "-m", *EXPERIMENTS["spirals"], *COMMON, "seed=0,1", f"hydra.sweep.dir={tmp_path / 'sweep'}"
+    )
     assert stopped.returncode == STOPPED
     assert len(list((tmp_path / "sweep").rglob("checkpoint.pt"))) == 1
