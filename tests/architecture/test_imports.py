@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ilc"
 
-LIBRARY = {"aggregators", "gradients", "objectives", "optim"}
-SHARED = {"errors", "seeding", "atomic", "locked", "torchvision_import"}
+LIBRARY = {"aggregators", "gradients", "objectives", "optim", "distributed"}
+SHARED = {"errors", "seeding", "atomic", "locked", "torchvision_import", "processes", "stop_signals"}
 LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures"}
 
 FORBIDDEN = {
