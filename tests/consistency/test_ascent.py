@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from ilc.consistency import consistency_score, search
-from ilc.consistency.examples import patchwork
 from ilc.errors import UserError
+from ilc.experiments.theory import patchwork
 
 THETA = torch.tensor(patchwork.CENTRED, dtype=torch.float64)
 
