@@ -24,15 +24,15 @@ OTHERS_KEYS = ("device", "evaluate_levels", "ship")
 def main(config: DictConfig) -> None:
     """Train, play unseen levels, write the expert and what is known of it."""
     from ilc.atomic import write_text
-    from ilc.coinrun.expert import SHIPPED, save_expert
-    from ilc.coinrun.expert_options import ExpertOptions
-    from ilc.coinrun.expert_training import train_expert
     from ilc.configuration.construct import construct
+    from ilc.experiments.coinrun.expert import SHIPPED, save_expert
+    from ilc.experiments.coinrun.expert_options import ExpertOptions
+    from ilc.experiments.coinrun.expert_training import train_expert
     from ilc.training.device import choose_device
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     device = choose_device(config.device, None)
-    node = OmegaConf.create({"_target_": "ilc.coinrun.expert_options.ExpertOptions", **config})
+    node = OmegaConf.create({"_target_": "ilc.experiments.coinrun.expert_options.ExpertOptions", **config})
     options: ExpertOptions = construct("expert", node, without=OTHERS_KEYS)
     network, frames = train_expert(options, folder, device)
     sheet = {
@@ -55,8 +55,8 @@ def main(config: DictConfig) -> None:
 
 def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:
     """Success rates on unseen levels."""
-    from ilc.coinrun.levels import EXPERT_TRAIN, UNSEEN
-    from ilc.coinrun.play import random_policy, returns_on
+    from ilc.experiments.coinrun.levels import EXPERT_TRAIN, UNSEEN
+    from ilc.experiments.coinrun.play import random_policy, returns_on
 
     levels = UNSEEN[:n_levels]
     print(f"playing {len(levels)} unseen levels, then again at random")
