@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "import sys;
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup demo test lint figures benchmark clean
+.PHONY: help setup demo test lint wheel figures benchmark clean
 
 help: ## show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,9 @@ lint: setup ## style and types
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+
+wheel: setup ## build the wheel and test it with torch alone; PYTHONS="python3.12 python3.13" tries others
+	$(RUN) tests/packaging/check_wheel.py $(PYTHONS)
 
 figures: setup ## redraw every figure and table from results/, without training
 	$(RUN) scripts/make_figures.py

@@ -20,9 +20,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ilc.configuration.command_line import run_command
 from ilc.configuration.compose import combinations, command_of, compose_config, compose_experiment
-from ilc.configuration.experiment import run_name
+from ilc.configuration.resolve import run_name
 from ilc.errors import UserError
-from ilc.training import run
+from ilc.runs import run
 
 ROOT = Path(__file__).parents[1]
 

@@ -2,7 +2,8 @@
 
 About an hour on one core; ``--config-name paper`` for the paper's 400M frames, ``frames=2_000_000`` and so
 on for every other key. The same command continues an interrupted training, with more frames also a
-finished one. ``ship=true`` puts the expert into the package and its curve into ``results/coinrun``.
+finished one; in a new folder it begins where the ``snapshot``, if there is one, was taken.
+``ship=true`` puts the expert into the package and its curve into ``results/coinrun``.
 """
 
 from __future__ import annotations
@@ -12,28 +13,31 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from ilc.configuration.command_line import run_command
 
 RESULTS = Path(__file__).parents[1] / "results" / "coinrun"
-OTHERS_KEYS = ("device", "evaluate_levels", "ship")
+OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 
 
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Train, play unseen levels, write the expert and what is known of it."""
     from ilc.atomic import write_text
-    from ilc.configuration.construct import construct
+    from ilc.configuration.section import Section
     from ilc.experiments.coinrun.expert import SHIPPED, save_expert
     from ilc.experiments.coinrun.expert_options import ExpertOptions
+    from ilc.experiments.coinrun.expert_snapshot import restore_snapshot
     from ilc.experiments.coinrun.expert_training import train_expert
-    from ilc.training.device import choose_device
+    from ilc.runs.device import choose_device
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     device = choose_device(config.device, None)
-    node = OmegaConf.create({"_target_": "ilc.experiments.coinrun.expert_options.ExpertOptions", **config})
-    options: ExpertOptions = construct("expert", node, without=OTHERS_KEYS)
+    values = {str(key): value for key, value in config.items() if key not in OTHERS_KEYS}
+    options: ExpertOptions = Section("expert", "expert", ExpertOptions, values).build()
+    if config.snapshot and restore_snapshot(Path(config.snapshot), folder):
+        print(f"beginning with the snapshot in {config.snapshot}")
     network, frames = train_expert(options, folder, device)
     sheet = {
         "what": "PPO on CoinRun, trained by scripts/train_expert.py; far fewer frames than the paper's 400M",

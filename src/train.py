@@ -25,14 +25,17 @@ def main(config: DictConfig) -> None:
     """Run what the config describes and print where the results are."""
     # Imported late: torch takes longer to load than the command line's help may.
     from ilc.configuration.compose import command_of
-    from ilc.configuration.experiment import resolve
-    from ilc.training import run
+    from ilc.configuration.resolve import resolve
+    from ilc.runs import run
 
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)
     sweep = hydra_config.mode == RunMode.MULTIRUN
+    # Where an experiment of somebody else's lies is a part of the command that repeats its run.
+    places = [text for text in hydra_config.overrides.hydra if text.startswith("hydra.searchpath=")]
+    overrides = [*places, *hydra_config.overrides.task]
     try:
-        run(resolve(config, sweep), path, command_of(hydra_config.overrides.task, sweep))
+        run(resolve(config, sweep), path, command_of(overrides, sweep))
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
         if sweep:

@@ -1,6 +1,7 @@
 """Learning explanations that are hard to vary: AND-mask and Invariant Learning Consistency.
 
-The names below are loaded on first use, so that the command line's help needs no torch.
+The names below are loaded on first use, so that ``import ilc`` and the command line's help cost no
+import of torch. All but ``load_run`` need torch alone.
 """
 
 from __future__ import annotations
@@ -9,24 +10,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ilc.aggregators import AndMask, GeometricMean, IrmPenalty, Mean, XorMask
+    from ilc.aggregators import AndMask, GeometricMean, Mean, XorMask
     from ilc.gradients import backward
     from ilc.objectives import irm_penalty
+    from ilc.optim import TemporalMaskAdam
+    from ilc.runs import load_run
 
-__all__ = ["AndMask", "GeometricMean", "IrmPenalty", "Mean", "XorMask", "backward", "irm_penalty"]
+__version__ = "0.1.0"
+
+__all__ = [
+    "AndMask",
+    "GeometricMean",
+    "Mean",
+    "TemporalMaskAdam",
+    "XorMask",
+    "backward",
+    "irm_penalty",
+    "load_run",
+]
 
 _HOME = {
     "AndMask": "ilc.aggregators",
     "GeometricMean": "ilc.aggregators",
-    "IrmPenalty": "ilc.aggregators",
     "Mean": "ilc.aggregators",
+    "TemporalMaskAdam": "ilc.optim",
     "XorMask": "ilc.aggregators",
     "backward": "ilc.gradients",
     "irm_penalty": "ilc.objectives",
+    "load_run": "ilc.runs",
 }
+_EXTRA = {"load_run": "experiments"}
+"""What a name needs beyond torch."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'ilc' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    try:
+        home = import_module(_HOME[name])
+    except ModuleNotFoundError as error:
+        if name not in _EXTRA:
+            raise
+        raise ImportError(
+            f"ilc.{name} needs the package {error.name}, which is not installed. "
+            f"Install what it needs with: pip install 'ilc[{_EXTRA[name]}]'"
+        ) from error
+    return getattr(home, name)

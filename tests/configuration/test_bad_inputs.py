@@ -77,9 +77,12 @@ def test_one_message(name: str, train: TrainCommand, tiny: tuple[str, ...], tmp_
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("aggregator=mean", "aggregator.agreement_threshold=0.5"), "has no meaning for aggregator=mean"),
-        (("aggregator=xor_mask", "aggregator.rescale=true"), "has no meaning for aggregator=xor_mask"),
-        (("optimizer=sgd", "optimizer.betas=[0.9,0.9]"), "unknown key 'optimizer.betas'"),
+        (
+            ("aggregator=mean", "aggregator.agreement_threshold=0.5"),
+            "aggregator=mean has no option 'agreement_threshold', unlike and_mask",
+        ),
+        (("aggregator=xor_mask", "aggregator.rescale=true"), "aggregator=xor_mask has no option 'rescale'"),
+        (("optimizer=sgd", "optimizer.betas=[0.9,0.9]"), "optimizer=sgd has no option 'betas', unlike adam"),
         (("logger=wandb", "logger.mode=cloud"), "logger.mode must be one of offline, online"),
     ],
 )

@@ -72,3 +72,10 @@ def test_the_order_changes_between_epochs_and_continues_from_its_state() -> None
 def test_batch_sizes_out_of_range_are_refused(batch_size: int) -> None:
     with pytest.raises(UserError, match="between 1 and examples_per_environment = 10"):
         EnvironmentBatches(data(), batch_size, torch.Generator())
+
+
+def test_a_spread_of_examples_covers_the_split() -> None:
+    split = Split(torch.arange(10), torch.arange(10))
+    assert split.spread(4).inputs.tolist() == [0, 2, 5, 7]
+    assert split.spread(None) is split
+    assert split.spread(10) is split

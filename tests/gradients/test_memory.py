@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pandas", reason="the benchmark that measures needs the extra 'experiments'")
+
 
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="peak memory is read from Linux's /proc"

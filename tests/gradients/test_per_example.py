@@ -314,4 +314,4 @@ def test_per_example_works_with_every_aggregator_by_name() -> None:
     inputs, targets = batch()
     model = make("linear")
     result = backward(model, F.cross_entropy, inputs, targets, Mean(), gradients="per_example")
-    assert float(result.mask_density) == 1.0
+    assert float(result.overall_kept_share) == 1.0

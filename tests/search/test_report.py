@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from ilc.configuration.experiment import differences
 
 from ilc.configuration.compose import compose_experiment
-from ilc.configuration.experiment import differences
 from ilc.errors import UserError
 from ilc.search.report import best_trial, tabulate_trials, tuned_config
 from ilc.search.study import open_study

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ilc.aggregators.statistics import GradientStatistics
 from ilc.errors import UserError
-from ilc.objectives import ObjectiveFunction, RiskFunction
 
 
 class Combined(NamedTuple):
@@ -33,36 +32,6 @@ class Aggregator:
     """Whether ``combine`` looks at anything but ``total``; if not, one backward pass will do."""
     needs_environments: ClassVar[bool] = True
     """Whether it makes a difference to which environment an example belongs."""
-    has_irm_penalty: ClassVar[bool] = False
-    """Whether the IRM penalty belongs into the metrics."""
-    step: int = 0
-    """Optimizer steps taken so far, kept current by the training loop."""
-
-    @property
-    def loss_scale(self) -> float:
-        """What the loss is multiplied by at the coming step; a coupled weight decay follows it."""
-        return 1.0
-
-    @property
-    def restarts_optimizer(self) -> bool:
-        """Whether the optimizer forgets its moments before the coming step."""
-        return False
-
-    def objective(self, risk_function: RiskFunction) -> ObjectiveFunction:
-        """What is differentiated in each environment: the risk, unless a subclass adds a term."""
-        return risk_function
-
-    def prepare_targets(self, targets: Tensor) -> Tensor:
-        """What the objective gets as targets, ``[E, N, ...]``: the same, unless a subclass adds to them."""
-        return targets
-
-    def not_finite(self, steps_taken: int, lr: float) -> str:
-        """The message for an added term that is NaN or infinite at the step after ``steps_taken``."""
-        return (
-            "training diverged: the term that the aggregator adds to the risk is not finite at step "
-            f"{steps_taken + 1} with a learning rate of {lr:g}. Take a smaller optimizer.lr. What was "
-            "written before stays as it is"
-        )
 
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the update and the kept share for one parameter tensor."""

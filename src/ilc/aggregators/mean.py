@@ -16,3 +16,9 @@ class Mean(Aggregator):
         """Return the mean gradient; the kept share is 1."""
         update = statistics.total / statistics.n_environments
         return Combined(update, torch.ones((), dtype=update.dtype, device=update.device))
+
+
+class MeanOfEnvironments(Mean):
+    """The same mean, for an objective that knows environments, such as risk + IRM penalty: never pooled."""
+
+    needs_environments = True

@@ -10,6 +10,8 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ilc.configuration.groups import choices_with
+from ilc.configuration.keys import unknown_key
 from ilc.errors import UserError
 
 
@@ -56,9 +58,15 @@ def readable(error: BaseException) -> str:
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:
-    from ilc.configuration.construct import unknown_key
-
-    if "is not in struct" in str(error) and OmegaConf.is_dict(error.parent_node):
-        assert error.parent_node is not None
-        return unknown_key(str(error.full_key), [str(key) for key in error.parent_node])
-    return " ".join(str(error).split())
+    if "is not in struct" not in str(error) or not OmegaConf.is_dict(error.parent_node):
+        return " ".join(str(error).split())
+    assert error.parent_node is not None
+    key = str(error.full_key)
+    group, _, option = key.rpartition(".")
+    others = choices_with(group, option) if group else []
+    if others:
+        return (
+            f"{group}={error.parent_node.get('name')} has no option {option!r}, unlike {', '.join(others)}: "
+            "leave it out, or choose one of those (a sweep with -m leaves it out by itself)"
+        )
+    return unknown_key(key, [str(key) for key in error.parent_node])

@@ -5,17 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
-from ilc.configuration.experiment import resolve
+from ilc.configuration.groups import CONF
+from ilc.configuration.resolve import resolve
 from ilc.configuration.resolvers import register_resolvers
-
-CONFIG = Path(__file__).parents[3] / "conf"
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
@@ -25,7 +23,7 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
         HydraException: one of them does not fit.
     """
     register_resolvers()
-    with initialize_config_dir(str(CONFIG), version_base="1.3"):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides))
 
 

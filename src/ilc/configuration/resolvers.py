@@ -33,6 +33,6 @@ def _at_scale(small: Any, paper: Any, *, _root_: DictConfig) -> Any:
 
 def _run_name(*, _root_: DictConfig) -> str:
     # Imported here because it needs torch, which the command line's help can do without.
-    from ilc.configuration.experiment import run_name
+    from ilc.configuration.resolve import run_name
 
     return run_name(_root_)

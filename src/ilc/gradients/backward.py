@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
-from ilc.gradients.environment import RiskFunction
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
 from ilc.gradients.pooled import pooled
 from ilc.gradients.sequential import sequential
 from ilc.gradients.total import total
 from ilc.gradients.vectorized import vectorized
+from ilc.objectives import ObjectiveFunction
 
 WAYS = {
     "vectorized": vectorized,
@@ -36,21 +36,21 @@ class BackwardResult:
 
     Attributes:
         risks: risk of each environment, ``[E]``, detached; pooled ``[1]``.
-        penalties: what the aggregator adds to each risk, ``[E]``, unscaled; zero for most.
+        penalties: what an ``Objective`` adds to each risk, ``[E]``, unscaled; else zero.
         kept_share: share of kept components of each trainable parameter, 0-d tensors by name
             (left on the device: reading them is what waits for it).
-        mask_density: share of kept components over all trainable parameters, 0-d tensor.
+        overall_kept_share: share of kept components over all trainable parameters, 0-d tensor.
     """
 
     risks: Tensor
     penalties: Tensor
     kept_share: dict[str, Tensor]
-    mask_density: Tensor
+    overall_kept_share: Tensor
 
 
 def backward(
     model: nn.Module,
-    loss_fn: RiskFunction,
+    loss_fn: ObjectiveFunction,
     inputs: Tensor,
     targets: Tensor,
     aggregator: Aggregator,
@@ -63,7 +63,8 @@ def backward(
 
     Args:
         model: called as ``model(x)`` with one environment's inputs ``[N, ...]``.
-        loss_fn: ``loss_fn(outputs, targets)``, the mean risk of one environment.
+        loss_fn: ``loss_fn(outputs, targets)``, the mean risk of one environment; or an ``Objective``, whose
+            loss is differentiated while risk and penalty are reported apart.
         inputs: ``[E, N, ...]``.
         targets: ``[E, N, ...]``.
         aggregator: how the E gradients become one update.
@@ -89,13 +90,11 @@ def backward(
             "gradients='pooled' does not tell environments apart, which only the mean can do without: take "
             "gradients='vectorized' with this aggregator"
         )
-    objective = aggregator.objective(loss_fn)
-    targets = aggregator.prepare_targets(targets)
     if gradients == "vectorized" and not aggregator.needs_votes:
-        risks, statistics, penalties = total(model, objective, inputs, targets)
+        risks, statistics, penalties = total(model, loss_fn, inputs, targets)
     else:
         way = WAYS[gradients]
-        risks, statistics, penalties = way(model, objective, inputs, targets, aggregator.needs_logs)
+        risks, statistics, penalties = way(model, loss_fn, inputs, targets, aggregator.needs_logs)
     kept_share: dict[str, Tensor] = {}
     kept = torch.zeros((), device=risks.device)
     size = 0

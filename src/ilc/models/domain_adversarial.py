@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -35,6 +35,9 @@ class DomainAdversarialMLP(nn.Module):
     Raises:
         UserError: a size below 1, a negative weight.
     """
+
+    only_with: ClassVar[str] = "dann"
+    """The one method of a run that knows what to do with both outputs."""
 
     def __init__(
         self,

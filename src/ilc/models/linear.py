@@ -20,3 +20,7 @@ class Linear(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the predictions ``[N, out_features]``."""
         return inputs @ self.weight.T
+
+    def reported_metrics(self) -> dict[str, float]:
+        """``weight/i``: the weights in the order of the inputs, for every evaluation of a run."""
+        return {f"weight/{i}": weight for i, weight in enumerate(self.weight.flatten().tolist())}

@@ -2,7 +2,7 @@
 
 from ilc.objectives.irm import ESTIMATORS, irm_penalty
 from ilc.objectives.objective import Objective, ObjectiveFunction, RiskFunction
-from ilc.objectives.risks import RISKS
+from ilc.objectives.risks import RISKS, Risk
 from ilc.objectives.schedules import SCHEDULES, PenaltySchedule
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Objective",
     "ObjectiveFunction",
     "PenaltySchedule",
+    "Risk",
     "RiskFunction",
     "irm_penalty",
 ]

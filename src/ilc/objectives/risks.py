@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from torch import Tensor
 from torch.nn import functional as F
 
 from ilc.objectives.objective import RiskFunction
+
+
+@dataclass(frozen=True)
+class Risk:
+    """A risk, called as ``risk(outputs, targets)``, and what else is to be known of it.
+
+    Attributes:
+        function: the mean over the examples, a scalar.
+        true_classes: the class ``[N]`` of each target, for accuracies; None where targets are no classes.
+        also_reported_as: a second name of the average risk in the metrics, beside ``loss``.
+    """
+
+    function: RiskFunction
+    true_classes: Callable[[Tensor], Tensor | None]
+    also_reported_as: str | None = None
+
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The mean risk of the examples, a scalar."""
+        return self.function(outputs, targets)
 
 
 def cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
@@ -26,8 +48,17 @@ def kl_divergence(outputs: Tensor, targets: Tensor) -> Tensor:
     return F.kl_div(F.log_softmax(outputs, dim=1), targets, reduction="batchmean")
 
 
-RISKS: dict[str, RiskFunction] = {
-    "cross_entropy": cross_entropy,
-    "kl_divergence": kl_divergence,
-    "mean_squared_error": mean_squared_error,
+def _class_indices(targets: Tensor) -> Tensor | None:
+    return None if targets.is_floating_point() else targets
+
+
+def _most_likely(targets: Tensor) -> Tensor:
+    return targets.argmax(dim=1)
+
+
+RISKS: dict[str, Risk] = {
+    "cross_entropy": Risk(cross_entropy, _class_indices),
+    "kl_divergence": Risk(kl_divergence, _most_likely, also_reported_as="kl"),
+    "mean_squared_error": Risk(mean_squared_error, _class_indices),
 }
+"""Risks by the name used in configs."""

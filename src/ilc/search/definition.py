@@ -8,10 +8,10 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from ilc.configuration.construct import check_keys
+from ilc.configuration.keys import check_keys
 from ilc.errors import UserError
+from ilc.runs.selection import RULES
 from ilc.search.space import check_range
-from ilc.training.selection import RULES
 
 FOLDER = Path(__file__).parents[3] / "conf" / "search"
 SAMPLERS = ("random", "tpe")

@@ -9,8 +9,8 @@ from optuna import Study
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
+from ilc.runs.progress import TerminalBar
 from ilc.search.definition import Definition
-from ilc.training.progress import TerminalBar
 
 
 class SearchProgress(TerminalBar):

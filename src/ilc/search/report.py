@@ -12,7 +12,8 @@ from omegaconf import OmegaConf
 from optuna import Study
 from optuna.trial import TrialState
 
-from ilc.configuration.compose import CONFIG, command_of
+from ilc.configuration.compose import command_of
+from ilc.configuration.groups import CONF
 from ilc.errors import UserError
 from ilc.search.claims import folder_of
 from ilc.search.definition import Definition
@@ -104,7 +105,7 @@ def _settings(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
         key = entry.key_or_group.lstrip("+")
         if key in NOT_SETTINGS:
             continue
-        if (CONFIG / key).is_dir():
+        if (CONF / key).is_dir():
             groups[key] = str(entry.value())
         else:
             OmegaConf.update(settings, key, entry.value(), force_add=True)

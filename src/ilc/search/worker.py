@@ -10,11 +10,11 @@ from optuna.trial import TrialState
 
 from ilc.configuration.compose import command_of, compose_experiment
 from ilc.errors import UserError
+from ilc.runs import run
 from ilc.search.claims import Claim, claim
 from ilc.search.definition import Definition
 from ilc.search.space import Value, first_value, override
 from ilc.search.study import open_study
-from ilc.training import run
 
 # A worker is one core's; none of this changes what is trained.
 WORKER = ("threads=1", "logger=none")

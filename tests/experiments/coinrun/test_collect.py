@@ -33,7 +33,7 @@ def expert(tmp_path_factory: pytest.TempPathFactory) -> Expert:
     with torch.no_grad():
         network.action.weight *= 20
     folder = tmp_path_factory.mktemp("expert")
-    save_expert(folder, network, {"width": 4, "features": 16, "mode": "easy", "frames": 0})
+    save_expert(folder, network, {"width": 4, "features": 16, "blocks": 0, "mode": "easy", "frames": 0})
     return load_expert(folder)
 
 

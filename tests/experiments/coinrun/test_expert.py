@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import torch
 from ilc.errors import UserError
 from ilc.experiments.coinrun.expert import SHIPPED, load_expert
 from ilc.experiments.coinrun.expert_options import ExpertOptions
-from ilc.experiments.coinrun.expert_training import network_of, train_expert
+from ilc.experiments.coinrun.expert_training import network_of, policy_settings, train_expert
 from ilc.experiments.coinrun.levels import UNSEEN
 from ilc.experiments.coinrun.network import ExpertNetwork
 from ilc.experiments.coinrun.play import draw_actions, random_policy, returns_on
@@ -33,6 +34,8 @@ OPTIONS = ExpertOptions(
     clip_range=0.2,
     width=2,
     features=8,
+    blocks=0,
+    bfloat16=False,
     seed=0,
     checkpoint_every=256,
     threads=1,
@@ -56,25 +59,28 @@ def test_training_continues_where_it_was(tmp_path: Path) -> None:
     assert curve.is_unique
 
 
-def test_our_network_gives_the_policys_distribution() -> None:
+@pytest.mark.parametrize(("blocks", "bfloat16"), [(0, False), (1, False), (2, True)])
+def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool) -> None:
     from stable_baselines3 import PPO
 
-    from ilc.experiments.coinrun.expert_training import _Features
     from ilc.experiments.coinrun.levels import EXPERT_TRAIN
     from ilc.experiments.coinrun.procgen_env import CoinRunVecEnv
 
     environment = CoinRunVecEnv(4, EXPERT_TRAIN, "easy", seed=0)
-    kwargs = {
-        "net_arch": [],
-        "features_extractor_class": _Features,
-        "features_extractor_kwargs": {"width": 2, "features": 8},
-    }
-    policy = PPO(
+    options = dataclasses.replace(OPTIONS, blocks=blocks, bfloat16=bfloat16)
+    kwargs = policy_settings(options)
+    torch.manual_seed(0)
+    policy: Any = PPO(
         "CnnPolicy", environment, n_steps=4, batch_size=16, policy_kwargs=kwargs, device="cpu"
     ).policy
+    with torch.no_grad():
+        policy.action_net.weight.mul_(1e4)  # Else all actions are nearly alike.
     frames = torch.from_numpy(environment.reset().copy())
     expected = policy.get_distribution(frames).distribution.probs
-    torch.testing.assert_close(network_of(policy, OPTIONS).distribution(frames), expected)
+    ours = network_of(policy, options).distribution(frames)
+    assert (ours > 1.2 / 15).any()
+    relative, absolute = (0.05, 0.005) if bfloat16 else (1e-4, 1e-6)
+    torch.testing.assert_close(ours, expected, rtol=relative, atol=absolute)
     environment.close()
 
 
@@ -84,7 +90,9 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path) -> None:
         train_expert(dataclasses.replace(OPTIONS, width=3, frames=1024), tmp_path, CPU)
 
 
-@pytest.mark.parametrize("wrong", [{"frames": 0}, {"minibatches": 7}, {"gamma": 1.5}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"frames": 0}, {"minibatches": 7}, {"gamma": 1.5}, {"seed": -1}, {"blocks": -1}]
+)
 def test_bad_options_are_named(wrong: dict[str, float]) -> None:
     with pytest.raises(UserError, match=next(iter(wrong))):
         dataclasses.replace(OPTIONS, **wrong)  # type: ignore[arg-type]

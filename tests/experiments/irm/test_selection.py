@@ -8,7 +8,7 @@ import pytest
 
 from ilc.experiments.irm.results import colored_runs
 from ilc.experiments.irm.selection import LOOKS_AT, selected
-from ilc.training.selection import RULES
+from ilc.runs.selection import RULES
 
 
 def test_every_rule_has_its_words() -> None:

@@ -31,7 +31,7 @@ def save_expert(folder: Path, network: ExpertNetwork, sheet: dict[str, Any]) -> 
     Args:
         folder: made if it is not there.
         network: what to save.
-        sheet: what is to be known of it; ``width`` and ``features`` are needed to load it.
+        sheet: what is to be known of it; ``width``, ``features`` and ``blocks`` are needed to load it.
 
     Raises:
         UserError: the folder cannot be written to.
@@ -62,6 +62,6 @@ def load_expert(folder: Path = SHIPPED) -> Expert:
             f"{folder / 'expert.pt'} is damaged: its SHA-256 begins with {sha256[:12]}, expert.json says "
             f"{sheet['sha256'][:12]}. Take both files from the repository again"
         )
-    network = ExpertNetwork(sheet["width"], sheet["features"])
+    network = ExpertNetwork(sheet["width"], sheet["features"], sheet["blocks"])
     network.load_state_dict(torch.load(io.BytesIO(content), map_location="cpu", weights_only=True))
     return Expert(network.eval(), sheet, sha256)

@@ -47,11 +47,7 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
         gae_lambda=options.gae_lambda,
         clip_range=options.clip_range,
         ent_coef=options.entropy_bonus,
-        policy_kwargs={
-            "net_arch": [],
-            "features_extractor_class": _Features,
-            "features_extractor_kwargs": {"width": options.width, "features": options.features},
-        },
+        policy_kwargs=policy_settings(options),
         seed=None,
         device=device,
     )
@@ -64,9 +60,24 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
     return network_of(model.policy, options), int(model.num_timesteps)
 
 
+def policy_settings(options: ExpertOptions) -> dict[str, Any]:
+    """What makes stable-baselines3's ``CnnPolicy`` one with our network: its ``policy_kwargs``."""
+    return {
+        "net_arch": [],
+        "normalize_images": False,  # The network does it, in its own precision.
+        "features_extractor_class": _Features,
+        "features_extractor_kwargs": {
+            "width": options.width,
+            "features": options.features,
+            "blocks": options.blocks,
+            "bfloat16": options.bfloat16,
+        },
+    }
+
+
 def network_of(policy: nn.Module, options: ExpertOptions) -> ExpertNetwork:
     """The acting part of a policy of stable-baselines3 as a network of our own."""
-    network = ExpertNetwork(options.width, options.features)
+    network = ExpertNetwork(options.width, options.features, options.blocks)
     state = policy.state_dict()
     kept = {
         key.replace("features_extractor.", "").replace("action_net.", "action."): value.cpu()
@@ -78,12 +89,22 @@ def network_of(policy: nn.Module, options: ExpertOptions) -> ExpertNetwork:
 
 
 class _Features(BaseFeaturesExtractor):
-    """The convolutions, as stable-baselines3 wants them; it scales frames to [0, 1] itself."""
+    """The convolutions, as stable-baselines3 wants them, of frames from 0 to 255."""
 
-    def __init__(self, observation_space: Any, width: int, features: int) -> None:
+    def __init__(
+        self, observation_space: Any, width: int, features: int, blocks: int, bfloat16: bool
+    ) -> None:
         super().__init__(observation_space, features)
-        self.convolutions = convolutions(width, features)
+        self.convolutions = convolutions(width, features, blocks)
+        self._bfloat16 = bfloat16
 
     def forward(self, frames: torch.Tensor) -> torch.Tensor:
-        result: torch.Tensor = self.convolutions(frames)
-        return result
+        result: torch.Tensor
+        if not self._bfloat16:
+            result = self.convolutions(frames / 255.0)
+            return result
+        # oneDNN's fast kernels want channels last.
+        pixels = frames.to(torch.bfloat16).contiguous(memory_format=torch.channels_last) / 255.0
+        with torch.autocast(frames.device.type, torch.bfloat16):
+            result = self.convolutions(pixels)
+        return result.float()

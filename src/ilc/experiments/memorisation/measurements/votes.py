@@ -20,8 +20,8 @@ from ilc.experiments.measurement import Parts, Tables
 from ilc.experiments.memorisation.vote_similarity import vote_similarity
 from ilc.gradients import backward, example_loss, example_share
 from ilc.models import FastResNet
+from ilc.runs.random_state import seed_everything
 from ilc.seeding import generator_for
-from ilc.training.random_state import seed_everything
 
 THRESHOLDS = (0.1, 0.2, 0.4)
 MASK = AndMask(0.2, rescale=True)

@@ -1,0 +1,16 @@
+"""The config groups: folders of ``conf/`` whose files are choices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+CONF = Path(__file__).parents[3] / "conf"
+
+
+def choices_with(group: str, option: str) -> list[str]:
+    """The choices of a group that have an option, by name."""
+    return [
+        path.stem for path in sorted((CONF / group).glob("*.yaml")) if option in (OmegaConf.load(path) or ())
+    ]

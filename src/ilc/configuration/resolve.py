@@ -1,0 +1,109 @@
+"""From the composed config to the plain values that a run uses, and to the run's name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ilc.configuration.command_line import readable
+from ilc.configuration.groups import choices_with
+from ilc.configuration.scale import check_scale
+from ilc.configuration.section import Section, option_types
+from ilc.errors import UserError
+
+# What may differ between the two halves of an interrupted run: none of it changes the numbers
+# beyond rounding. Everything else is the experiment, and part of the run's name.
+NOT_THE_EXPERIMENT = ("logger", "device", "threads", "data_dir")
+
+METHOD_KEYS = ("method", "aggregator")
+"""Where a config says with which method its run trains: the first of them that it has."""
+
+
+def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
+    """The config as plain values.
+
+    Args:
+        config: as Hydra composed it.
+        sweep: in a sweep (``-m``), options of the method that it lacks and another choice of its group
+            has are left out, so that all their values name one and the same run. In a single run they
+            are an error.
+
+    Raises:
+        UserError: an unresolvable value, a scale or seed that is none.
+    """
+    try:
+        # Hydra's own section refers to the run's name, which is made from the rest.
+        rest = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+        plain = OmegaConf.to_container(rest, resolve=True)
+    except OmegaConfBaseException as error:
+        raise UserError(readable(error)) from error
+    assert isinstance(plain, dict)
+    content: dict[str, Any] = {str(key): value for key, value in plain.items()}
+    check_scale(content["scale"])
+    check_seed(content["seed"])
+    if sweep:
+        for key in METHOD_KEYS:
+            if isinstance(content.get(key), dict):
+                content[key] = _without_options_of_others(key, content[key])
+    return content
+
+
+def _without_options_of_others(group: str, values: dict[str, Any]) -> dict[str, Any]:
+    section = Section.of(group, values)
+    own = option_types(section.target)
+    foreign = [key for key in section.options if key not in own and choices_with(group, key)]
+    return {key: value for key, value in values.items() if key not in foreign}
+
+
+def check_seed(seed: Any) -> None:
+    """Raise UserError unless the seed is a whole number from 0."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UserError(f"seed must be a whole number of at least 0, got {seed!r}")
+
+
+def method_of(content: dict[str, Any]) -> str:
+    """What a run is called beside its experiment: its method, which may be an aggregator."""
+    for key in METHOD_KEYS:
+        value = content.get(key)
+        if value is not None:
+            return str(value["name"] if isinstance(value, dict) else value)
+    return "run"
+
+
+def run_name(config: DictConfig) -> str:
+    """``experiment/method-seedS-HASH``: the same experiment always gets the same folder.
+
+    Raises:
+        UserError: as ``resolve``.
+    """
+    content = resolve(config, sweep=True)
+    return f"{content['name']}/{method_of(content)}-seed{content['seed']}-{identity(content)}"
+
+
+def identity(content: dict[str, Any]) -> str:
+    """Eight hexadecimal digits that stand for everything that makes the experiment."""
+    essential = {key: value for key, value in content.items() if key not in NOT_THE_EXPERIMENT}
+    text = json.dumps(essential, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """The keys, dotted, in which two resolved configs are different experiments."""
+
+    def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in values.items():
+            if not prefix and key in NOT_THE_EXPERIMENT:
+                continue
+            if isinstance(value, dict):
+                result |= flat(value, f"{prefix}{key}.")
+            else:
+                result[prefix + key] = value
+        return result
+
+    a, b = flat(one), flat(other)
+    return sorted(key for key in a.keys() | b.keys() if a.get(key, "absent") != b.get(key, "absent"))

@@ -1,0 +1,68 @@
+"""Which sampler a run draws its batches with, unless its method has one of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from ilc.aggregators import Aggregator
+from ilc.data import Batches, EnvironmentBatches, Environments, ExampleBatches, OneEnvironmentBatches
+from ilc.errors import UserError
+from ilc.gradients import PER_EXAMPLE
+
+KINDS = ("every_environment", "one_environment")
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """What the config says of batches.
+
+    Attributes:
+        size: examples per environment and step (per step where each example is an environment); None for all.
+        kind: ``every_environment``, ``one_environment``, or None where the config leaves it to the method.
+        gradients: how environment gradients are obtained.
+        generator: source of the order.
+        device: where the batches are wanted.
+
+    Raises:
+        UserError: no such kind.
+    """
+
+    size: int | None
+    kind: str | None
+    gradients: str
+    generator: torch.Generator
+    device: torch.device
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise UserError(f"dataset.batches must be one of {', '.join(KINDS)}, got {self.kind!r}")
+
+
+def default_sampler(name: str, aggregator: Aggregator, data: Environments, options: BatchOptions) -> Batches:
+    """Every step sees all environments, unless ``dataset.batches`` asks for one.
+
+    Where ``gradients`` makes every example an environment, a step sees some of the examples.
+
+    Raises:
+        UserError: a choice with which the aggregator makes no sense.
+    """
+    arguments = (data, options.size, options.generator, options.device)
+    one_at_a_time = options.kind == "one_environment"
+    if options.gradients in PER_EXAMPLE:
+        if one_at_a_time:
+            raise UserError(
+                f"gradients={options.gradients} draws examples from all environments: take "
+                "dataset.batches=every_environment, or gradients=sequential"
+            )
+        return ExampleBatches(*arguments)
+    if not one_at_a_time:
+        return EnvironmentBatches(*arguments)
+    if aggregator.needs_votes:
+        raise UserError(
+            f"aggregator={name} compares the environments of one batch, and dataset.batches=one_environment "
+            "leaves it a single one: take aggregator=temporal_mask, which compares them over time, or "
+            "dataset.batches=every_environment"
+        )
+    return OneEnvironmentBatches(*arguments)

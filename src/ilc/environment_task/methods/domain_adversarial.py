@@ -1,0 +1,69 @@
+"""DANN: a mean, after a domain classifier's risk was added to every environment's risk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc.aggregators import MeanOfEnvironments
+from ilc.data import Environments
+from ilc.environment_task.method import Method
+from ilc.errors import UserError
+from ilc.models.domain_adversarial import DomainAdversarialMLP, DomainAdversarialOutputs
+from ilc.objectives import Objective, ObjectiveFunction, RiskFunction
+
+
+class DomainAdversarial(Method):
+    """Minimise risk + domain risk, whose gradient the model reverses for its features (Ganin et al., 2016).
+
+    An environment's number is its place along the first axis of the batch. Needs a model that
+    returns ``DomainAdversarialOutputs`` in training, such as ``ilc.models.DomainAdversarialMLP``.
+    The domain risk is reported as the penalty.
+    """
+
+    adds_penalty = True
+
+    def __init__(self) -> None:
+        super().__init__(MeanOfEnvironments())
+
+    def check_model(self, model: nn.Module, data: Environments) -> None:
+        """Raise UserError unless the model tells just the data's environments apart."""
+        if not isinstance(model, DomainAdversarialMLP):
+            raise UserError("aggregator=dann and model=dann need each other: choose both, or neither")
+        if model.n_environments != data.n_environments:
+            raise UserError(
+                f"model.n_environments must be the dataset's {data.n_environments}, "
+                f"got {model.n_environments}: leave it out, or set dataset.n_environments"
+            )
+
+    def prepare_targets(self, targets: Tensor) -> Tensor:
+        """Class indices ``[E, N]`` beside the environment's number: ``[E, N, 2]``.
+
+        Raises:
+            UserError: targets that are no class indices.
+        """
+        if targets.ndim != 2 or targets.is_floating_point():
+            raise UserError(
+                "aggregator=dann needs class indices [E, N] as targets, got "
+                f"{targets.dtype} {tuple(targets.shape)}: choose another aggregator for this dataset"
+            )
+        domains = torch.arange(len(targets), device=targets.device).unsqueeze(1).expand_as(targets)
+        return torch.stack([targets.long(), domains], dim=-1)
+
+    def objective(self, risk: RiskFunction) -> ObjectiveFunction:
+        """Risk plus domain risk of one environment, from targets ``[N, 2]``."""
+
+        def risk_and_domain_risk(outputs: Any, targets: Tensor) -> Objective:
+            if not isinstance(outputs, DomainAdversarialOutputs):
+                raise UserError(
+                    "aggregator=dann needs a model that tells environments apart: add model=dann, or return "
+                    "ilc.models.DomainAdversarialOutputs in training"
+                )
+            label_risk = risk(outputs.labels, targets[:, 0])
+            domain_risk = F.cross_entropy(outputs.domains, targets[:, 1])
+            return Objective(label_risk + domain_risk, label_risk, domain_risk)
+
+        return risk_and_domain_risk

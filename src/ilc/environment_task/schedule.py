@@ -1,0 +1,36 @@
+"""What the task of environment gradients reads of the ``trainer`` section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ilc.errors import UserError
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The learning rate's course, and what is measured.
+
+    Attributes:
+        milestones: fractions of ``max_epochs`` after which the learning rate falls.
+        lr_decay: by which factor it then falls.
+        evaluation_examples: at most this many examples of each split are evaluated, spread evenly
+            over it; None for all.
+        kept_share_by_parameter: whether the metrics hold the kept share of every parameter too.
+
+    Raises:
+        UserError: a number out of range.
+    """
+
+    milestones: tuple[float, ...] = ()
+    lr_decay: float = 0.1
+    evaluation_examples: int | None = None
+    kept_share_by_parameter: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(0 < milestone < 1 for milestone in self.milestones):
+            raise UserError(f"trainer.milestones are fractions of training in (0, 1), got {self.milestones}")
+        if self.evaluation_examples is not None and self.evaluation_examples < 1:
+            raise UserError(
+                f"trainer.evaluation_examples must be null or at least 1, got {self.evaluation_examples}"
+            )

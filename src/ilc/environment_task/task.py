@@ -1,0 +1,186 @@
+"""Training with the gradients of environments: one step per batch, an aggregator, an optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn, optim
+
+from ilc.configuration.section import Section
+from ilc.data import Environments
+from ilc.environment_task.batches import BatchOptions
+from ilc.environment_task.evaluation import evaluate
+from ilc.environment_task.method import Method, as_method
+from ilc.environment_task.optimizer import build_optimizer
+from ilc.environment_task.schedule import Schedule
+from ilc.environment_task.step_record import StepRecord
+from ilc.errors import UserError
+from ilc.gradients import WAYS, backward
+from ilc.objectives import RISKS, Risk
+from ilc.runs.random_state import seed_everything
+from ilc.runs.run_options import RunOptions
+from ilc.runs.selection import check_selection
+from ilc.runs.task import Metrics
+from ilc.seeding import generator_for, seed_for
+
+OF_THE_SAMPLER = ("batch_size", "batches")
+
+
+class EnvironmentTask:
+    """A ``Task`` whose steps aggregate the gradients of environments.
+
+    Args:
+        run: what every run has.
+        device: where it all happens.
+        risk: name of the risk.
+        gradients: name of the way to obtain environment gradients.
+        dataset: makes ``Environments``; ``batch_size`` and ``batches`` are the sampler's.
+        model: made with the inputs' channels and the number of outputs.
+        aggregator: an aggregator or a method.
+        optimizer: with ``weight_decay``, ``decoupled`` and ``l1``, which are the regularizer's.
+        trainer: the learning rate's course, and what is measured.
+
+    Raises:
+        UserError: an unknown name, an option that somebody refuses, parts that do not fit together.
+    """
+
+    def __init__(
+        self,
+        run: RunOptions,
+        device: torch.device,
+        risk: str,
+        gradients: str,
+        dataset: Section,
+        model: Section,
+        aggregator: Section,
+        optimizer: Section,
+        trainer: Schedule,
+    ) -> None:
+        for key, value, known in (("risk", risk, RISKS), ("gradients", gradients, WAYS)):
+            if value not in known:
+                raise UserError(f"{key} must be one of {', '.join(known)}, got {value!r}")
+        self.risk: Risk = RISKS[risk]
+        self.gradients = gradients
+        self.schedule = trainer
+        self.method: Method = as_method(aggregator.build(), aggregator.name)
+        # The data takes longest, so it comes after what can be refused at once.
+        self.data: Environments = _build_data(dataset, run).to(device)
+        check_selection(run.trainer.selection, self.data.evaluation)
+        seed_everything(seed_for(run.seed, "model and dropout"))
+        self.model: nn.Module = _build_model(model, self.data, self.method).to(device)
+        self.optimizer, self.regularizer = build_optimizer(optimizer, self.model, self.method)
+        milestones = [int(fraction * run.trainer.max_epochs) for fraction in trainer.milestones]
+        self.scheduler = optim.lr_scheduler.MultiStepLR(self.optimizer, milestones, gamma=trainer.lr_decay)
+        batches = BatchOptions(
+            size=dataset.options.get("batch_size"),
+            kind=dataset.options.get("batches"),
+            gradients=gradients,
+            generator=generator_for(run.seed, "batches"),
+            device=device,
+        )
+        self.sampler = self.method.sampler(self.data, batches)
+        self.step = 0
+
+    def train_epoch(self) -> Metrics:
+        """Take one step per batch.
+
+        Returns:
+            ``mask/density``, the mean kept share of the steps; ``epoch/risk`` and, where the method adds
+            one, ``epoch/penalty``, their means; on request ``mask/density/NAME`` of every parameter.
+
+        Raises:
+            UserError: a risk, a penalty or a parameter is no longer finite.
+        """
+        self.model.train()
+        seen = StepRecord(self.step)
+        lr = self.optimizer.param_groups[0]["lr"]
+        for inputs, targets in self.sampler:
+            self.take_step(inputs, targets, seen)
+        self.scheduler.step()
+        # Looked at once per epoch, so that an accelerator need not be waited for at every step.
+        seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
+        return seen.means(self.method.adds_penalty)
+
+    def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
+        """One step along the aggregated gradient of a batch ``[E, N, ...]``."""
+        method, optimizer = self.method, self.optimizer
+        lr = optimizer.param_groups[0]["lr"]
+        method.before_step(self.step, optimizer)
+        result = backward(
+            self.model,
+            method.objective(self.risk),
+            inputs,
+            method.prepare_targets(targets),
+            method.aggregator,
+            self.gradients,
+        )
+        self.regularizer.before_step(method.loss_scale)
+        optimizer.step()
+        self.regularizer.after_step(lr)
+        by_parameter = result.kept_share if self.schedule.kept_share_by_parameter else {}
+        seen.add(result.risks, result.penalties, method.kept_share(result, optimizer), by_parameter)
+        self.step += 1
+
+    def evaluate(self) -> Metrics:
+        """Risk and accuracy of the training data and of every evaluation split; what method and model add."""
+        metrics: Metrics = {}
+        for name, split in {"train": self.data.pooled(), **self.data.evaluation}.items():
+            some = split.spread(self.schedule.evaluation_examples)
+            for key, value in evaluate(self.model, some, self.risk).items():
+                metrics[f"{name}/{key}"] = value
+        metrics |= self.method.metrics(self.model, self.data, self.risk)
+        reported = getattr(self.model, "reported_metrics", dict)
+        return metrics | reported()
+
+    def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
+        """The data's references, ``weights`` of a model that reports them, the method's ``warning``."""
+        remarks: dict[str, Any] = dict(self.data.references)
+        weights = [value for key, value in selected.items() if key.startswith("weight/")]
+        if weights:
+            remarks["weights"] = weights
+        warning = self.method.warning(evaluations[-1], self.data, self.risk)
+        return remarks if warning is None else {**remarks, "warning": warning}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Model, optimizer, learning rate's course, sampler and counters."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": _plain(self.scheduler.state_dict()),
+            "aggregator": {},  # Aggregators are functions of one step's gradients: they keep nothing.
+            "sampler": self.sampler.state_dict(),
+            "step": self.step,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scheduler.load_state_dict(state["scheduler"])
+        self.sampler.load_state_dict(state["sampler"])
+        self.step = state["step"]
+
+
+def _build_data(section: Section, run: RunOptions) -> Environments:
+    """The dataset; ``seed`` and ``data_dir`` go to those that take them."""
+    section = section.without(*OF_THE_SAMPLER)
+    data: Environments = section.offered(seed=seed_for(run.seed, "data"), data_dir=run.data_dir).build()
+    return data
+
+
+def _build_model(section: Section, data: Environments, method: Method) -> nn.Module:
+    model: nn.Module = section.build(data.inputs.shape[2], data.n_outputs)
+    method.check_model(model, data)
+    partner = getattr(model, "only_with", method.name)
+    if partner != method.name:
+        raise UserError(
+            f"aggregator={partner} and model={section.name} need each other: choose both, or neither"
+        )
+    return model
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """MultiStepLR keeps its milestones in a Counter, which only unpickling code could restore."""
+    return {key: dict(value) if key == "milestones" else value for key, value in values.items()}

@@ -1,0 +1,64 @@
+"""A checkpoint of the expert small enough for the repository, to continue from on another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ilc.atomic import in_memory, write_atomically
+from ilc.errors import UserError
+
+
+def take_snapshot(run: Path, kept: Path) -> int:
+    """Write the run's checkpoint in half precision, and its curve, to ``kept``; return its frames.
+
+    Weights become float16; the optimizer's moments bfloat16, as its squares are too small for float16.
+    Training may go on meanwhile: the checkpoint is replaced in one step, and rows of the curve that are
+    newer than it are left out by whoever continues.
+
+    Raises:
+        UserError: the run has no checkpoint yet, or ``kept`` cannot be written to.
+    """
+    try:
+        state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
+        curve = (run / "curve.csv").read_bytes()
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{run} has no checkpoint of an expert yet: give the folder in which scripts/train_expert.py "
+            "trains, after its first minute"
+        ) from error
+    state["policy"] = _halved(state["policy"], torch.float16)
+    state["optimizer"]["state"] = {
+        number: _halved(moments, torch.bfloat16) for number, moments in state["optimizer"]["state"].items()
+    }
+    kept.mkdir(parents=True, exist_ok=True)
+    content = in_memory(lambda file: torch.save(state, file))
+    write_atomically(kept / "checkpoint.pt", lambda file: file.write(content))
+    write_atomically(kept / "curve.csv", lambda file: file.write(curve))
+    return int(state["frames"])
+
+
+def restore_snapshot(kept: Path, run: Path) -> bool:
+    """Put a snapshot into a run's folder, where training continues from it; return whether it did.
+
+    A folder that has a checkpoint of its own keeps it, and without a snapshot nothing happens.
+    """
+    if (run / "checkpoint.pt").exists() or not (kept / "checkpoint.pt").exists():
+        return False
+    run.mkdir(parents=True, exist_ok=True)
+    curve, checkpoint = (kept / "curve.csv").read_bytes(), (kept / "checkpoint.pt").read_bytes()
+    write_atomically(run / "curve.csv", lambda file: file.write(curve))
+    # Last, as with it the folder counts as begun.
+    write_atomically(run / "checkpoint.pt", lambda file: file.write(checkpoint))
+    return True
+
+
+def _halved(tensors: dict[str, Any], dtype: torch.dtype) -> dict[str, Any]:
+    """Tensors of more than one number as ``dtype``; counters stay as they are.
+
+    What has several names, as the convolutions in stable-baselines3's policies, stays one tensor.
+    """
+    halves = {value.data_ptr(): value.to(dtype) for value in tensors.values() if value.numel() > 1}
+    return {name: halves.get(value.data_ptr(), value) for name, value in tensors.items()}

@@ -1,0 +1,63 @@
+"""What a task is: all that a run knows of what it trains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from torch import nn
+
+Metrics = dict[str, Any]
+"""Flat: numbers by names such as ``train/loss``."""
+
+
+class DataRecord(Protocol):
+    """What a run writes down of its data."""
+
+    @property
+    def source(self) -> str:
+        """Where the data comes from, in words."""
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all values, in hexadecimal."""
+
+
+class Task(Protocol):
+    """Something that learns in epochs. How, with how many loops, optimizers and models, is its own affair.
+
+    A config names it: ``task: package.module.Class``. It is made as ``Class(run, device, **rest)`` with
+    the ``RunOptions``, the ``torch.device``, and everything of the config that is not the run's own.
+    The arguments' annotations say what those keys must be: ``Section`` for a part with a ``_target_``, a
+    dataclass for a part without one, or a plain type. An unknown key is an error.
+    """
+
+    @property
+    def model(self) -> nn.Module:
+        """What was trained, for ``load_run``."""
+
+    @property
+    def data(self) -> DataRecord:
+        """What it learns from."""
+
+    @property
+    def step(self) -> int:
+        """Optimizer steps taken so far."""
+
+    def train_epoch(self) -> Metrics:
+        """Learn for one epoch; return what its steps saw.
+
+        Raises:
+            UserError: training diverged.
+        """
+
+    def evaluate(self) -> Metrics:
+        """Measure, without changing what follows."""
+
+    def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
+        """What the summary says beside the selected evaluation; ``warning`` is printed too."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that changes, in plain values and tensors, so that loading it runs no code."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from there; random numbers are the run's affair."""

@@ -1,0 +1,64 @@
+"""Pages can be read as they stand: short where promised, and nothing that they link to is missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+FENCE = re.compile(r"^```.*?^```", re.M | re.S)
+PATH = re.compile(r"`((?:src|conf|docs|results|scripts|notebooks|tests)/[\w./*-]+)`")
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
+
+
+def test_readme_is_short(root: Path) -> None:
+    assert len((root / "README.md").read_text().splitlines()) <= 150
+
+
+def test_links_anchors_and_images_exist(pages: list[Path], root: Path) -> None:
+    assert len(pages) > 10
+    missing = []
+    for page in [*pages, root / "CHANGELOG.md"]:
+        for link in LINK.findall(FENCE.sub("", page.read_text())):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            there = target.is_relative_to(root) and target.exists()
+            if not there or (anchor and anchor not in anchors(target.read_text())):
+                missing.append((page.name, link))
+    assert not missing
+
+
+def anchors(text: str) -> set[str]:
+    """What a forge calls headings: lower case, no punctuation, hyphens for spaces, numbered if repeated."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ +(.+?) *$", FENCE.sub("", text), re.M):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        numbered = (name, *(f"{name}-{i}" for i in range(1, 100)))
+        found.add(next(candidate for candidate in numbered if candidate not in found))
+    return found
+
+
+def test_anchors_are_those_of_a_forge() -> None:
+    text = "# A vote: per `example`\n## Two\n```\n# no heading\n```\n## Two\n"
+    assert anchors(text) == {"a-vote-per-example", "two", "two-1"}
+
+
+def test_every_page_is_reached_from_the_readme(pages: list[Path], root: Path) -> None:
+    linked = {link.partition("#")[0] for link in LINK.findall((root / "README.md").read_text())}
+    assert {f"docs/{page.name}" for page in pages if page.parent == root / "docs"} <= linked
+
+
+def test_extras_named_in_the_pages_exist(pages: list[Path], root: Path) -> None:
+    project = (root / "pyproject.toml").read_text()
+    named = {extra for page in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", page.read_text())}
+    assert named
+    assert all(re.search(rf"^{extra} = \[", project, re.M) for extra in named), named
+
+
+def test_files_named_in_the_pages_exist(pages: list[Path], root: Path) -> None:
+    """Those in code spans, of notebooks too. NAME stands for any, learned_step is the reader's own."""
+    texts = [*pages, *(root / "notebooks").glob("*.ipynb")]
+    named = {(text.name, path) for text in texts for path in PATH.findall(text.read_text())}
+    real = {(page, path) for page, path in named if not re.search(r"[A-Z]{2,}|learned_step", path)}
+    assert len(real) > 20
+    assert not {(page, path) for page, path in real if not any(root.glob(path))}

@@ -1,0 +1,66 @@
+"""Each room imports at its top only what torch and the extras named for it bring."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+# The longest beginning of a file's path decides; a file named nowhere may use 'experiments'.
+EXTRAS = {
+    "": {"experiments"},
+    "__init__.py": set(),
+    "errors.py": set(),
+    "seeding.py": set(),
+    "aggregators": set(),
+    "gradients": set(),
+    "objectives": set(),
+    "optim": set(),
+    "models": set(),
+    "consistency": {"consistency"},
+    "figures": {"figures"},
+    "experiments": {"experiments", "figures", "consistency"},
+    "experiments/coinrun": {"experiments", "figures", "coinrun"},
+    "search": {"experiments", "search"},
+}
+
+# Libraries that a benchmark compares ours with, where somebody installed them.
+COMPARED = {"opacus", "torchjd"}
+
+
+def imported(path: Path, at_top: bool) -> set[str]:
+    """The packages that a file imports: when it is loaded, or anywhere in it."""
+    tree = ast.parse(path.read_text())
+    found = set()
+    for node in tree.body if at_top else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module).split(".")[0])
+    return found - sys.stdlib_module_names - {"ilc", "torch"} - COMPARED
+
+
+def test_imports_are_those_of_the_rooms_extras(root: Path) -> None:
+    declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    bring = {
+        extra: {canonicalize_name(Requirement(text).name) for text in texts}
+        for extra, texts in declared.items()
+        if extra not in {"all", "dev"}
+    }
+    distributions = packages_distributions()
+    package = root / "src" / "ilc"
+    seen = set()
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package).as_posix()
+        room = max((begin for begin in EXTRAS if place.startswith(begin)), key=len)
+        seen.add(room)
+        for at_top, extras in ((True, EXTRAS[room]), (False, bring.keys())):
+            allowed = set().union(*(bring[extra] for extra in extras))
+            for name in imported(path, at_top):
+                assert canonicalize_name(distributions[name][0]) in allowed, f"{place} imports {name}"
+    assert seen == EXTRAS.keys()

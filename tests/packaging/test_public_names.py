@@ -1,0 +1,75 @@
+"""``import ilc`` costs nothing, its names need torch alone, and what needs more says which extra."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import ilc
+
+ROOMS = ("ilc.aggregators", "ilc.gradients", "ilc.objectives", "ilc.optim")
+
+
+def loaded_by(code: str, after: str = "pass") -> set[str]:
+    """The packages beyond Python's own that ``code`` loads, in a program of its own that ran ``after``."""
+    program = f"""
+import sys
+{after}
+before = set(sys.modules)
+{code}
+print(*{{name.split('.')[0] for name in set(sys.modules) - before}})
+"""
+    answer = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return set(answer.stdout.split()) - sys.stdlib_module_names
+
+
+def rooms() -> list[str]:
+    """The modules of the rooms that need torch alone."""
+    found = [*ROOMS, "ilc.errors", "ilc.seeding"]
+    for room in ROOMS:
+        found += [module.name for module in pkgutil.walk_packages(import_module(room).__path__, f"{room}.")]
+    return found
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    assert loaded_by("import ilc") == {"ilc"}
+
+
+def test_the_method_loads_torch_alone_and_warns_of_nothing() -> None:
+    """Torch itself loads numpy where it finds it, and warns where it does not."""
+    method = "\n".join(f"import {name}" for name in rooms())
+    after = "import warnings, torch\nwarnings.simplefilter('error')"
+    assert loaded_by(method, after) - {"torch"} == {"ilc"}
+
+
+@pytest.mark.parametrize("name", sorted({*ilc.__all__} - {"load_run"}))
+def test_names_are_where_they_say(name: str) -> None:
+    assert getattr(ilc, name) is getattr(import_module(ilc._HOME[name]), name)
+    assert callable(getattr(ilc, name))
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert ilc.__version__ == version("ilc")
+
+
+def test_a_missing_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "needs_more.py").write_text("import a_package_that_nobody_has\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(ilc._HOME, "load_run", "needs_more")
+    with pytest.raises(ImportError, match=r"a_package_that_nobody_has.*pip install 'ilc\[experiments\]'"):
+        _ = ilc.load_run
+    # A name of the method has no extra: the error is Python's.
+    monkeypatch.setitem(ilc._HOME, "backward", "needs_more")
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'a_package_that_nobody_has'$"):
+        _ = ilc.backward
+
+
+def test_other_names_do_not_exist() -> None:
+    with pytest.raises(AttributeError, match="IrmPenalty"):
+        _ = ilc.IrmPenalty

@@ -1,0 +1,60 @@
+"""``ilc.load_run``: config, data and trained model of a run in one call."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import ilc
+from ilc.environment_task.evaluation import evaluate
+from ilc.errors import UserError
+from ilc.objectives import RISKS
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def finished(train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    assert train(*tiny, f"hydra.run.dir={folder}").returncode == 0
+    return folder
+
+
+def test_a_finished_run(finished: Path) -> None:
+    run = ilc.load_run(finished)
+    assert run.config["dataset"]["n_environments"] == 4
+    assert run.summary == json.loads((finished / "summary.json").read_text())
+    assert [line["epoch"] for line in run.metrics] == [1, 2, 3]
+    assert not run.model.training
+    # The model is the trained one and the data that which it was trained on: they give the run's numbers.
+    again = evaluate(run.model, run.data.pooled(), RISKS["cross_entropy"])
+    assert again["loss"] == run.metrics[-1]["train/loss"]
+
+
+def test_an_interrupted_run(finished: Path) -> None:
+    for name in ("done", "summary.json"):
+        (finished / name).unlink()
+    run = ilc.load_run(str(finished))
+    assert run.summary is None
+    assert run.task.step == run.metrics[-1]["step"]
+
+
+def test_random_numbers_stay_as_they_were(finished: Path) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    ilc.load_run(finished)
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_what_is_no_run(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no run folder"):
+        ilc.load_run(tmp_path / "nothing")
+    (finished / "checkpoint.pt").unlink()
+    with pytest.raises(UserError, match="has no checkpoint yet"):
+        ilc.load_run(finished)
