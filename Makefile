@@ -36,7 +36,7 @@ figures: setup ## redraw every figure and table from results/, without training
 	$(RUN) scripts/make_figures.py
 
 benchmark: setup ## time and memory of the ways to obtain gradients
-	$(RUN) scripts/benchmark_gradients.py
+	$(RUN) scripts/benchmark.py gradients
 
 clean: ## remove .venv (results and outputs stay)
 	rm -rf $(VENV)

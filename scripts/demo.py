@@ -19,7 +19,7 @@ from rich.table import Table
 from ilc.atomic import write_atomically
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
-from ilc.figures.demo import draw_curves
+from ilc.experiments.spirals.figures.demo import draw_curves
 from ilc.figures.style import LABELS
 from ilc.results import export_runs
 
