@@ -63,7 +63,7 @@ class EnvironmentTask:
                 raise UserError(f"{key} must be one of {', '.join(known)}, got {value!r}")
         self.risk: Risk = RISKS[risk]
         self.gradients = gradients
-        self.schedule = trainer
+        self.schedule, self.stop_at_loss = trainer, run.trainer.stop_at_loss
         self.method: Method = as_method(aggregator.build(), aggregator.name)
         # The data takes longest, so it comes after what can be refused at once.
         self.data: Environments = _build_data(dataset, run).to(device)
@@ -84,7 +84,7 @@ class EnvironmentTask:
         self.step = 0
 
     def train_epoch(self) -> Metrics:
-        """Take one step per batch.
+        """Take one step per batch, or fewer where ``trainer.stop_at_loss`` is reached.
 
         Returns:
             ``mask/density``, the mean kept share of the steps; ``epoch/risk`` and, where the method adds
@@ -98,10 +98,20 @@ class EnvironmentTask:
         lr = self.optimizer.param_groups[0]["lr"]
         for inputs, targets in self.sampler:
             self.take_step(inputs, targets, seen)
+            if self._has_arrived(seen):
+                break
         self.scheduler.step()
         # Looked at once per epoch, so that an accelerator need not be waited for at every step.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
         return seen.means(self.method.adds_penalty)
+
+    def _has_arrived(self, seen: StepRecord) -> bool:
+        """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for, which ends the run."""
+        # The batch's risk is nearly free; only when it is low is the whole training set asked.
+        if self.stop_at_loss is None or float(seen.risks[-1]) > 2 * self.stop_at_loss:
+            return False
+        some = self.data.pooled().spread(self.schedule.evaluation_examples)
+        return evaluate(self.model, some, self.risk)["loss"] <= self.stop_at_loss
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """One step along the aggregated gradient of a batch ``[E, N, ...]``."""

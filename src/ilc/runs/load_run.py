@@ -15,7 +15,7 @@ from ilc.errors import UserError
 from ilc.runs.random_state import random_state, seed_everything, set_random_state
 from ilc.runs.run_directory import RunDirectory
 from ilc.runs.run_options import RunOptions
-from ilc.runs.task import DataRecord, Metrics, Task
+from ilc.runs.task import Metrics, Task
 from ilc.seeding import seed_for
 
 
@@ -43,7 +43,7 @@ class LoadedRun:
         return self.task.model
 
     @property
-    def data(self) -> DataRecord:
+    def data(self) -> Any:
         """The data it learned from; the ``Environments`` of the experiments with environments."""
         return self.task.data
 

@@ -20,7 +20,7 @@ class TrainerOptions:
             when train accuracy is above 97 % with test accuracy below 60 %.
         stop_below: training accuracy below which a run is given up once half of its epochs are over;
             None for never. Deviation: ours, to save time in searches; it looks at no test data.
-        stop_at_loss: training risk at which a run ends; None for none.
+        stop_at_loss: training risk at which a run ends, within an epoch if its task can; None for none.
         selection: the rule that chooses the evaluation which the summary reports.
 
     Raises:

@@ -15,14 +15,13 @@ from ilc.experiments.theory.measurements import (
     paper_solutions,
     small_solutions,
 )
-from ilc.experiments.theory.problems import authors_regression
 from ilc.experiments.theory.score_rows import SETTINGS
 from ilc.experiments.theory.solutions import PAPER_SIZE, SMALL
 from ilc.experiments.theory.spirals_at_paper_size import train_network
 
 
 def test_a_row_per_seed_and_setting_says_what_was_scored() -> None:
-    table = small_solutions.score_small(authors_regression, 2, "and_mask", 1.0)[SMALL.as_posix()]
+    table = small_solutions.score_small("authors_regression", 2, "and_mask", 1.0)[SMALL.as_posix()]
     assert isinstance(table, pd.DataFrame)
     assert len(table) == 2 * len(SETTINGS)
     # Both ends of the definition: no less than epsilon, and the risks' spread is part of every gap.
@@ -85,7 +84,7 @@ def test_parts_can_be_given_to_another_process(measurement: object) -> None:
 
 @pytest.mark.slow
 def test_plain_training_memorises_the_paper_size_spirals_within_a_few_epochs() -> None:
-    solution = train_network(0, "mean", None, max_epochs=8)
+    solution = train_network(0, "mean", "trainer.max_epochs=8")
     assert solution.steps < 40
     assert abs(solution.test_accuracy - 0.5) < 0.06
     assert len(solution.losses) == 32

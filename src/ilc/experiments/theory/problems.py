@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from ilc.consistency.derivatives import Loss
 from ilc.data import make_spirals
+from ilc.errors import UserError
 from ilc.experiments.theory import landscape, linear_regression
 from ilc.experiments.theory.many_seeds import Schedule, SeedRisk
 from ilc.models import MLP
@@ -56,8 +57,15 @@ class Problem:
         """Risk of one environment of one seed."""
         return self.loss(self.predict(theta, x), y)
 
-    def irm_objective(self, weight: float) -> SeedRisk:
-        """Risk plus ``weight`` times the IRM penalty (IRMv1)."""
+    def irm_objective(self) -> SeedRisk:
+        """Risk plus ``irm_weight`` times the IRM penalty (IRMv1).
+
+        Raises:
+            UserError: a problem that has no outputs to scale.
+        """
+        if self.irm_weight is None:
+            raise UserError(f"the {self.name} has no outputs to scale, hence no IRM: choose another method")
+        weight = self.irm_weight
 
         def objective(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
             outputs = self.predict(theta, x)
@@ -79,7 +87,7 @@ def _loss(risk: SeedRisk, x: Tensor, y: Tensor) -> Loss:
     return lambda theta: risk(theta, x, y)
 
 
-def two_parameters(n_seeds: int) -> Problem:
+def two_parameters(n_seeds: int, noise: float = 0.0) -> Problem:
     """Figure 1's landscape. Inputs are the environments' numbers, outputs the risks themselves."""
     held_out = landscape.environment_risk("held out")
     risk_a, risk_b = landscape.TRAINING
@@ -102,7 +110,7 @@ def two_parameters(n_seeds: int) -> Problem:
     )
 
 
-def authors_regression(n_seeds: int) -> Problem:
+def authors_regression(n_seeds: int, noise: float = 0.0) -> Problem:
     """The authors' linear regression with their settings, without noise."""
     inputs = linear_regression.make_inputs()
     start = torch.randn(
@@ -123,7 +131,7 @@ def authors_regression(n_seeds: int) -> Problem:
     )
 
 
-def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
+def small_spirals(n_seeds: int, noise: float = 0.0, stop_at: float = 0.02) -> Problem:
     """Spirals of one revolution, eight environments, a network small enough for exact Hessians."""
     data = [
         make_spirals(seed_for(s, "small spirals"), 8, 256, 8, 2000, revolutions=1.0) for s in range(n_seeds)
@@ -161,3 +169,23 @@ def small_spirals(n_seeds: int, stop_at: float = 0.02) -> Problem:
         test_name="test accuracy",
         irm_weight=100.0,
     )
+
+
+def noisy_regression(n_seeds: int, noise: float = 0.0) -> Problem:
+    """The authors' linear regression with noise on the private features, drawn for every seed."""
+    inputs = torch.stack(
+        [linear_regression.make_inputs(noise, generator_for(s, "noise")) for s in range(n_seeds)]
+    )
+    clean = authors_regression(n_seeds)
+    seeds = [generator_for(s, "weights") for s in range(n_seeds)]
+    drawn = [torch.randn(clean.start.shape[1], generator=seed, dtype=inputs.dtype) for seed in seeds]
+    return replace(clean, inputs=inputs, start=0.1 * torch.stack(drawn))
+
+
+PROBLEMS: dict[str, Callable[[int, float], Problem]] = {
+    "two_parameters": two_parameters,
+    "authors_regression": authors_regression,
+    "noisy_regression": noisy_regression,
+    "small_spirals": small_spirals,
+}
+"""Problems by the name used in configs: from the number of seeds and the noise, which only one has."""

@@ -1,33 +1,25 @@
-"""Spirals at the paper's size: train until a common risk, then score by Hessian-vector products.
+"""Spirals at the paper's size, trained until a common risk, for the score by Hessian-vector products.
 
-The settings are those of ``conf/tuned/spirals/and_mask.yaml`` for all aggregators. Training stops at
-the first evaluation whose training risk is low enough, because curvature shrinks with the risk of a
-cross-entropy: solutions of unlike risk cannot be compared by it.
+All methods have the same settings, those of ``conf/tuned/spirals``. Training stops at the first step
+whose training risk is low enough, because curvature shrinks with the risk of a cross-entropy:
+solutions of unlike risk cannot be compared by it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
 from ilc.consistency.derivatives import Loss
 from ilc.consistency.large import LowRankExpansion, expand
 from ilc.consistency.network import environment_losses
-from ilc.data import EnvironmentBatches, make_spirals
-from ilc.gradients import backward
-from ilc.models import MLP
+from ilc.experiments.measurement import trained
 from ilc.objectives import RISKS
-from ilc.optim import Regularizer
-from ilc.seeding import generator_for, seed_for
+from ilc.seeding import generator_for
 
-PAPER_AGGREGATORS: tuple[tuple[str, float | None], ...] = (
-    ("mean", None),
-    ("and_mask", 0.9),
-    ("geometric_mean", 0.9),
-)
+METHODS: dict[str, float | None] = {"mean": None, "and_mask": 0.9, "geometric_mean": 0.9}
+"""Aggregators and the agreement thresholds that ``conf/tuned/spirals`` gives them."""
 STOP_AT = 0.01
 LANCZOS_STEPS = 20
 
@@ -47,45 +39,18 @@ class NetworkSolution:
         return [expand(loss, self.theta, LANCZOS_STEPS, generator) for loss in self.losses]
 
 
-def train_network(seed: int, method: str, threshold: float | None, max_epochs: int = 93) -> NetworkSolution:
-    """Train the 3 x 256 perceptron on 32 environments of 1,280 examples."""
-    data = make_spirals(seed_for(seed, "data"))
-    torch.manual_seed(seed_for(seed, "model and dropout"))
-    model = MLP(data.inputs.shape[2], data.n_outputs)
-    aggregator = _aggregator(method, threshold)
+def train_network(seed: int, method: str, *overrides: str) -> NetworkSolution:
+    """The 3 x 256 perceptron, trained on 32 environments of 1,280 examples."""
+    run = trained(
+        [
+            "experiment=spirals",
+            f"aggregator={method}",
+            f"seed={seed}",
+            f"trainer.stop_at_loss={STOP_AT}",
+            "trainer.stop_when_memorised=false",
+            *overrides,
+        ]
+    )
     risk = RISKS["cross_entropy"]
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.017)
-    regularizer = Regularizer(model.parameters(), weight_decay=1e-3, l1=1e-5, decoupled=True)
-    milestones = [max_epochs // 2, 3 * max_epochs // 4]
-    scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones, gamma=0.1)
-    batches = EnvironmentBatches(data, 256, generator_for(seed, "batches"))
-    pooled, test = data.pooled(), data.evaluation["test"]
-    steps, low_enough = 0, False
-    for _ in range(max_epochs):
-        for inputs, targets in batches:
-            lr = optimizer.param_groups[0]["lr"]
-            result = backward(model, risk, inputs, targets, aggregator)
-            regularizer.before_step()
-            optimizer.step()
-            regularizer.after_step(lr)
-            steps += 1
-            # The batch's risk is nearly free; only when it is low is the whole training set asked.
-            if float(result.risks.mean()) <= 2 * STOP_AT:
-                with torch.no_grad():
-                    low_enough = float(risk(model(pooled.inputs), pooled.targets)) <= STOP_AT
-                if low_enough:
-                    break
-        if low_enough:
-            break
-        scheduler.step()
-    model.eval()
-    with torch.no_grad():
-        accuracy = float((model(test.inputs).argmax(1) == test.targets).double().mean())
-    losses, theta = environment_losses(model, risk, data.inputs, data.targets)
-    return NetworkSolution(theta, losses, steps, accuracy)
-
-
-def _aggregator(method: str, threshold: float | None) -> Aggregator:
-    if threshold is None:
-        return Mean()
-    return {"and_mask": AndMask, "geometric_mean": GeometricMean}[method](threshold, rescale=True)
+    losses, theta = environment_losses(run.model, risk, run.data.inputs, run.data.targets)
+    return NetworkSolution(theta, losses, run.task.step, run.metrics[-1]["test/accuracy"])

@@ -18,8 +18,7 @@ from ilc.experiments.measurement import Parts, Tables
 from ilc.experiments.theory.spirals_at_paper_size import train_network
 from ilc.seeding import generator_for
 
-METHODS: dict[str, float | None] = {"mean": None, "and_mask": 0.9}
-"""Aggregators and their agreement thresholds."""
+METHODS = ("mean", "and_mask")
 EPSILON = 0.01
 
 
@@ -29,14 +28,12 @@ def parts(steps: Sequence[int] = (20, 60)) -> Parts:
     Args:
         steps: Lanczos steps per environment.
     """
-    return {
-        method: partial(_measure, method, threshold, tuple(steps)) for method, threshold in METHODS.items()
-    }
+    return {method: partial(_measure, method, tuple(steps)) for method in METHODS}
 
 
-def _measure(method: str, threshold: float | None, steps: tuple[int, ...]) -> Tables:
+def _measure(method: str, steps: tuple[int, ...]) -> Tables:
     rows = []
-    solution = train_network(0, method, threshold)
+    solution = train_network(0, method)
     for lanczos_steps in steps:
         began = time.process_time()
         generator = generator_for(0, "lanczos")

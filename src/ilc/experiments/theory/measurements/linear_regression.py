@@ -8,20 +8,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
-from ilc.experiments.measurement import Parts, Tables
+from ilc.experiments.measurement import Parts, Tables, trained
 from ilc.experiments.theory import linear_regression
-from ilc.experiments.theory.many_seeds import Schedule, train_seeds
-from ilc.seeding import generator_for
+from ilc.experiments.theory.small_problems_task import SmallProblemsTask
 
-AGGREGATORS: dict[str, Aggregator] = {
-    "mean": Mean(),
-    "and_mask": AndMask(1.0),
-    "geometric_mean": GeometricMean(1.0),
-}
-SCHEDULE = Schedule(lr=0.3, steps=1000, lr_decay=0.9995, weight_decay=0.01)
+METHODS = ("mean", "and_mask", "geometric_mean")
 NOISE = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 0.3)
-KEEP_EVERY = 10
+N_WEIGHTS = 5
 
 
 def parts(seeds: int = 20) -> Parts:
@@ -34,49 +27,31 @@ def parts(seeds: int = 20) -> Parts:
         seeds: how many, from 0.
     """
     return {
-        f"{name}-noise{noise:g}": partial(_measure, name, noise, seeds)
-        for name in AGGREGATORS
-        for noise in NOISE
+        f"{name}-noise{noise:g}": partial(_measure, name, noise, seeds) for name in METHODS for noise in NOISE
     }
 
 
 def _measure(name: str, noise: float, n_seeds: int) -> Tables:
-    inputs = torch.stack(
-        [linear_regression.make_inputs(noise, generator_for(s, "noise")) for s in range(n_seeds)]
-    )
-    curves: list[dict[str, float | int | str]] = []
-    final = _train(name, inputs, curves)
+    problem = ["experiment=small_problems", "problem=noisy_regression", f"noise={noise}"]
+    run = trained([*problem, f"method={name}", f"n_seeds={n_seeds}"])
+    assert isinstance(run.task, SmallProblemsTask)
+    inputs = run.task.problem.inputs
     finals = [
         {"aggregator": name, "noise": noise, "seed": seed, **_described(theta, inputs[seed])}
-        for seed, theta in enumerate(final)
+        for seed, theta in enumerate(run.task.model.solutions())
     ]
     tables: Tables = {"consistency/linear_regression_noise.csv": pd.DataFrame(finals)}
     if noise == 0:
-        tables["consistency/linear_regression.csv"] = pd.DataFrame(curves)
-    return tables
-
-
-def _train(name: str, inputs: Tensor, curves: list[dict[str, float | int | str]]) -> Tensor:
-    """Final weights ``[S, 5]``; those along the way are added to ``curves``."""
-    n_seeds = len(inputs)
-    start = torch.stack(
-        [
-            0.1 * torch.randn(5, generator=generator_for(s, "weights"), dtype=inputs.dtype)
-            for s in range(n_seeds)
-        ]
-    )
-
-    def watch(step: int, theta: Tensor) -> None:
-        if step % KEEP_EVERY == 0:
+        rows = []
+        for seed, start in enumerate(run.task.problem.start):
+            rows.append({"aggregator": name, "seed": seed, "step": 0, **_weights(start)})
+        for metrics in run.metrics:
             for seed in range(n_seeds):
-                curves.append({"aggregator": name, "seed": seed, "step": step, **_weights(theta[seed])})
-
-    def risk(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        del y
-        return linear_regression.risk(theta, x)
-
-    targets = torch.ones(inputs.shape[:2], dtype=inputs.dtype)
-    return train_seeds(risk, risk, inputs, targets, start, AGGREGATORS[name], SCHEDULE, watch).parameters
+                weights = [metrics[f"seed{seed}/weight/{i}"] for i in range(N_WEIGHTS)]
+                theta = torch.tensor(weights, dtype=torch.float64)
+                rows.append({"aggregator": name, "seed": seed, "step": metrics["step"], **_weights(theta)})
+        tables["consistency/linear_regression.csv"] = pd.DataFrame(rows)
+    return tables
 
 
 def _weights(theta: Tensor) -> dict[str, float]:

@@ -11,7 +11,7 @@ from ilc.consistency.second_order import score_expansions
 from ilc.experiments.measurement import Parts, Tables
 from ilc.experiments.theory.score_rows import SETTINGS, described, risks_at
 from ilc.experiments.theory.solutions import PAPER_SIZE
-from ilc.experiments.theory.spirals_at_paper_size import PAPER_AGGREGATORS, train_network
+from ilc.experiments.theory.spirals_at_paper_size import METHODS, train_network
 
 
 def parts(seeds: int = 10) -> Parts:
@@ -21,19 +21,17 @@ def parts(seeds: int = 10) -> Parts:
         seeds: how many, from 0.
     """
     return {
-        f"seed{seed}-{method}": partial(_score, seed, method, threshold)
-        for seed in range(seeds)
-        for method, threshold in PAPER_AGGREGATORS
+        f"seed{seed}-{method}": partial(_score, seed, method) for seed in range(seeds) for method in METHODS
     }
 
 
-def _score(seed: int, method: str, threshold: float | None) -> Tables:
-    solution = train_network(seed, method, threshold)
+def _score(seed: int, method: str) -> Tables:
+    solution = train_network(seed, method)
     expansions = solution.expansions()
     known: dict[str, Any] = {
         "problem": f"spirals, {len(solution.theta)} parameters",
         "aggregator": method,
-        "agreement_threshold": threshold,
+        "agreement_threshold": METHODS[method],
         "seed": seed,
         "steps": solution.steps,
         "test_name": "test accuracy",

@@ -5,19 +5,19 @@ Those of ``linear_sem`` are not trained here but read from the committed runs of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
-from ilc.experiments.measurement import Parts, Tables
+from ilc.experiments.measurement import Parts, Tables, trained
 from ilc.experiments.theory.linear_sem_solutions import METHODS, TEST_NAME, linear_sem_solutions
-from ilc.experiments.theory.many_seeds import train_seeds
-from ilc.experiments.theory.problems import Problem, authors_regression, small_spirals, two_parameters
+from ilc.experiments.theory.problems import PROBLEMS, Problem
 from ilc.experiments.theory.score_rows import exact_scores
+from ilc.experiments.theory.small_problems_task import SmallProblemsTask
 from ilc.experiments.theory.solutions import SMALL
+from ilc.runs import LoadedRun
 
 RESULTS = Path(__file__).parents[5] / "results"
 
@@ -30,19 +30,19 @@ def parts(seeds: int = 10, linear_sem_runs: str | Path = RESULTS / "irm" / "line
         linear_sem_runs: the committed runs of ``linear_sem``.
     """
     return {
-        **_trained(two_parameters, seeds),
-        **_trained(authors_regression, seeds),
+        **_trained("two_parameters", seeds),
+        **_trained("authors_regression", seeds),
         "linear_sem": partial(score_linear_sem, seeds, Path(linear_sem_runs)),
-        **_trained(small_spirals, seeds),
+        **_trained("small_spirals", seeds),
     }
 
 
-def _trained(make_problem: Callable[[int], Problem], n_seeds: int) -> Parts:
+def _trained(problem: str, n_seeds: int) -> Parts:
     return {
-        f"{make_problem.__name__}-{method}" + ("" if threshold is None else f"-{threshold:g}"): partial(
-            score_small, make_problem, n_seeds, method, threshold
+        f"{problem}-{method}" + ("" if threshold is None else f"-{threshold:g}"): partial(
+            score_small, problem, n_seeds, method, threshold
         )
-        for method, threshold in _methods(make_problem(1))
+        for method, threshold in _methods(PROBLEMS[problem](1, 0.0))
     }
 
 
@@ -77,31 +77,20 @@ def score_linear_sem(n_seeds: int, runs: Path) -> Tables:
     return {SMALL.as_posix(): pd.DataFrame(rows)}
 
 
-def score_small(
-    make_problem: Callable[[int], Problem], n_seeds: int, method: str, threshold: float | None
-) -> Tables:
+def score_small(problem_name: str, n_seeds: int, method: str, threshold: float | None) -> Tables:
     """Solve one problem with one method from every seed, then score every solution."""
-    problem = make_problem(n_seeds)
-    is_irm = method == "irm_penalty" and problem.irm_weight is not None
-    objective = problem.irm_objective(problem.irm_weight or 0.0) if is_irm else problem.risk
-    trained = train_seeds(
-        objective,
-        problem.risk,
-        problem.inputs,
-        problem.targets,
-        problem.start,
-        _aggregator(method, threshold),
-        problem.schedule,
-    )
+    run = solved(problem_name, n_seeds, method, threshold)
+    assert isinstance(run.task, SmallProblemsTask)
+    problem, solutions = run.task.problem, run.task.model.solutions()
     rows = []
-    for seed in range(len(problem.start)):
-        theta, losses = trained.parameters[seed], problem.losses(seed)
+    for seed, steps in enumerate(run.task.model.steps().tolist()):
+        theta, losses = solutions[seed], problem.losses(seed)
         known = {
             "problem": problem.name,
             "aggregator": method,
             "agreement_threshold": threshold,
             "seed": seed,
-            "steps": int(trained.steps[seed]),
+            "steps": steps,
             "test_name": problem.test_name,
             "test": problem.test(seed, theta),
         }
@@ -109,7 +98,8 @@ def score_small(
     return {SMALL.as_posix(): pd.DataFrame(rows)}
 
 
-def _aggregator(method: str, threshold: float | None) -> Aggregator:
-    if threshold is None:
-        return Mean()  # Of IRM's objective too, whose penalty is in the risks.
-    return {"and_mask": AndMask, "geometric_mean": GeometricMean}[method](threshold)
+def solved(problem: str, n_seeds: int, method: str, threshold: float | None) -> LoadedRun:
+    """The run of a problem."""
+    chosen = [] if threshold is None else [f"agreement_threshold={threshold}"]
+    shared = ["experiment=small_problems", f"problem={problem}", f"n_seeds={n_seeds}", f"method={method}"]
+    return trained([*shared, *chosen])
