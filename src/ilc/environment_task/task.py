@@ -22,7 +22,7 @@ from ilc.objectives import RISKS, Risk
 from ilc.runs.random_state import seed_everything
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import check_selection
-from ilc.runs.task import Metrics
+from ilc.runs.task import CONVERGED, Metrics
 from ilc.seeding import generator_for, seed_for
 
 OF_THE_SAMPLER = ("batch_size", "batches")
@@ -63,7 +63,7 @@ class EnvironmentTask:
                 raise UserError(f"{key} must be one of {', '.join(known)}, got {value!r}")
         self.risk: Risk = RISKS[risk]
         self.gradients = gradients
-        self.schedule, self.stop_at_loss = trainer, run.trainer.stop_at_loss
+        self.schedule = trainer
         self.method: Method = as_method(aggregator.build(), aggregator.name)
         # The data takes longest, so it comes after what can be refused at once.
         self.data: Environments = _build_data(dataset, run).to(device)
@@ -88,7 +88,8 @@ class EnvironmentTask:
 
         Returns:
             ``mask/density``, the mean kept share of the steps; ``epoch/risk`` and, where the method adds
-            one, ``epoch/penalty``, their means; on request ``mask/density/NAME`` of every parameter.
+            one, ``epoch/penalty``, their means; on request ``mask/density/NAME`` of every parameter;
+            ``converged`` when ``trainer.stop_at_loss`` is reached.
 
         Raises:
             UserError: a risk, a penalty or a parameter is no longer finite.
@@ -98,20 +99,22 @@ class EnvironmentTask:
         lr = self.optimizer.param_groups[0]["lr"]
         for inputs, targets in self.sampler:
             self.take_step(inputs, targets, seen)
-            if self._has_arrived(seen):
+            if self._has_converged(seen):
                 break
         self.scheduler.step()
         # Looked at once per epoch, so that an accelerator need not be waited for at every step.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
-        return seen.means(self.method.adds_penalty)
+        metrics = seen.means(self.method.adds_penalty)
+        return {**metrics, CONVERGED: 1} if self._has_converged(seen) else metrics
 
-    def _has_arrived(self, seen: StepRecord) -> bool:
-        """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for, which ends the run."""
+    def _has_converged(self, seen: StepRecord) -> bool:
+        """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for."""
+        limit = self.schedule.stop_at_loss
         # The batch's risk is nearly free; only when it is low is the whole training set asked.
-        if self.stop_at_loss is None or float(seen.risks[-1]) > 2 * self.stop_at_loss:
+        if limit is None or float(seen.risks[-1]) > 2 * limit:
             return False
         some = self.data.pooled().spread(self.schedule.evaluation_examples)
-        return evaluate(self.model, some, self.risk)["loss"] <= self.stop_at_loss
+        return evaluate(self.model, some, self.risk)["loss"] <= limit
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """One step along the aggregated gradient of a batch ``[E, N, ...]``."""

@@ -16,7 +16,7 @@ from ilc.runs.random_state import random_state, seed_everything, set_random_stat
 from ilc.runs.run_directory import RunDirectory
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import RULES
-from ilc.runs.task import Metrics, Task
+from ilc.runs.task import CONVERGED, Metrics, Task
 from ilc.seeding import seed_for
 
 
@@ -79,7 +79,8 @@ class _Run:
             while self._epoch < trainer.max_epochs and trainer.reason_to_stop(metrics) is None:
                 seen = self._task.train_epoch()
                 self._epoch += 1
-                if self._epoch % trainer.evaluate_every == 0 or self._epoch == trainer.max_epochs:
+                is_due = self._epoch % trainer.evaluate_every == 0 or self._epoch == trainer.max_epochs
+                if is_due or seen.get(CONVERGED):
                     metrics = self._evaluate(seen, logger)
                 progress.update(self._epoch, metrics)
         summary = self._summary()
