@@ -11,7 +11,7 @@ import pytest
 from ilc.figures.coinrun import FOLDER, STUDIES, TOP, all_trials, counts, read_curves, read_trials
 from ilc.figures.coinrun_claims import coinrun
 from ilc.figures.figure18 import interval_of_the_mean
-from ilc.search.definition import load_definition
+from ilc.runs.search.definition import load_definition
 
 N = 12
 

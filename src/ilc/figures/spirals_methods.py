@@ -18,8 +18,8 @@ from ilc.figures.spirals import (
     read_trials,
 )
 from ilc.figures.style import median_and_range
-from ilc.search.definition import Definition, load_definition
-from ilc.search.report import best_trial
+from ilc.runs.search.definition import Definition, load_definition
+from ilc.runs.search.table import best_trial
 
 
 def tabulate(results: Path) -> pd.DataFrame:

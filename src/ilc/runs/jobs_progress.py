@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ilc.training.progress import TerminalBar
+from ilc.runs.progress import TerminalBar
 
 
 class JobsProgress(TerminalBar):

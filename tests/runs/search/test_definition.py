@@ -10,9 +10,9 @@ from optuna import create_study
 from optuna.samplers import RandomSampler
 
 from ilc.errors import UserError
-from ilc.search.definition import FOLDER, load_definition
-from ilc.search.space import check_range, draw, override
-from ilc.search.worker import check_overrides
+from ilc.runs.search.definition import FOLDER, load_definition
+from ilc.runs.search.space import check_range, draw, override
+from ilc.runs.search.trial import check_overrides
 
 GOOD = """
 fixed: [experiment=spirals]

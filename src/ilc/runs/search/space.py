@@ -26,7 +26,7 @@ DRAWS: dict[str, Callable[[Trial, str, Sequence[Any]], Value]] = {
 
 
 def draw(trial: Trial, key: str, limits: dict[str, Any]) -> Value:
-    """The trial's value of this key: drawn by the study's sampler, or the one it already has."""
+    """The trial's value of this key: drawn by its sampler, or the one it already has."""
     ((kind, values),) = limits.items()
     return DRAWS[kind](trial, key, values)
 

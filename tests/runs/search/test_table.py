@@ -11,9 +11,11 @@ from ilc.configuration.experiment import differences
 
 from ilc.configuration.compose import compose_experiment
 from ilc.errors import UserError
-from ilc.search.report import best_trial, tabulate_trials, tuned_config
-from ilc.search.study import open_study
-from ilc.search.worker import overrides_of, work
+from ilc.runs.search.loop import search
+from ilc.runs.search.storage import open_storage
+from ilc.runs.search.table import best_trial, tabulate_trials
+from ilc.runs.search.trial import overrides_of
+from ilc.runs.search.tuned import tuned_config
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:
@@ -44,18 +46,21 @@ def test_the_rule_says_what_is_done(definition: Any) -> None:
     assert "oracle" not in definition(objective={"train/loss": "minimize"}).rule
 
 
-def test_the_exported_config_repeats_the_best_trial(definition: Any, tmp_path: Path) -> None:
-    search = definition("model.dropout=0.25", "trainer.stop_below=0.01", trials=3, seed=2)
-    work(search, tmp_path / "search")
-    study = open_study(search, tmp_path / "search")
-    trials = tabulate_trials(study, search, tmp_path / "search")
-    best = study.get_trials()[int(best_trial(trials, search).number)]
-    text = tuned_config(study, trials, search)
+@pytest.mark.usefixtures("in_this_process")
+def test_the_exported_config_repeats_the_chosen_trial(definition: Any, tmp_path: Path) -> None:
+    wanted = definition("model.dropout=0.25", "trainer.stop_below=0.01", trials=3, seed=2)
+    search(wanted, tmp_path / "search", 1)
+    stored = open_storage(wanted, tmp_path / "search")
+    trials = tabulate_trials(stored, wanted, tmp_path / "search")
+    best = stored.get_trials()[int(best_trial(trials, wanted).number)]
+    assert trials.chosen.tolist() == [number == best.number for number in range(3)]
+    assert list(trials.columns[-3:]) == ["chosen", "error", "command"]
+    text = tuned_config(stored, trials, wanted)
     assert f"trial {best.number}, test/accuracy {best.value:.6g}" in text
     assert "Best of 3 completed trials (0 failed) by random search" in text
     (tmp_path / "tuned" / "searched").mkdir(parents=True)
     (tmp_path / "tuned" / "searched" / "tiny.yaml").write_text(text)
     path = f"hydra.searchpath=[file://{tmp_path}]"
     tuned = compose_experiment([path, "experiment=spirals", "tuned=searched/tiny", "seed=0"])
-    assert differences(tuned, compose_experiment(overrides_of(search, best.params))) == ["trainer.stop_below"]
+    assert differences(tuned, compose_experiment(overrides_of(wanted, best.params))) == ["trainer.stop_below"]
     assert best.params["optimizer"] == tuned["optimizer"]["name"]

@@ -1,11 +1,9 @@
-"""``scripts/search.py``: mistakes end in one message, a worker's too."""
+"""``scripts/search.py``: mistakes end in one message, those that a worker finds too."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,13 +14,6 @@ objective: {OBJECTIVE: maximize}
 selection: last
 trials: 1
 """
-
-
-def search(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # A run in this process sets it, and its children would show tracebacks.
-    environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
-    command = [sys.executable, str(root / "scripts" / "search.py"), *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environment)
 
 
 @pytest.mark.parametrize(
@@ -36,11 +27,11 @@ def search(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_mistakes_are_readable(
-    content: str, arguments: list[str], message: str, root: Path, tmp_path: Path
+    content: str, arguments: list[str], message: str, script: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(content.replace("OBJECTIVE", "test/accuracy"))
-    done = search(root, str(path), *arguments, "--output", str(tmp_path / "out"))
+    done = script("search", str(path), *arguments, "--output", str(tmp_path / "out"))
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert message in done.stderr

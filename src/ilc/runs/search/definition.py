@@ -8,12 +8,13 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from ilc.configuration.groups import CONF
 from ilc.configuration.keys import check_keys
 from ilc.errors import UserError
+from ilc.runs.search.space import check_range
 from ilc.runs.selection import RULES
-from ilc.search.space import check_range
 
-FOLDER = Path(__file__).parents[3] / "conf" / "search"
+FOLDER = CONF / "search"
 SAMPLERS = ("random", "tpe")
 DIRECTIONS = ("maximize", "minimize")
 
@@ -23,9 +24,9 @@ class Definition:
     """One search.
 
     Attributes:
-        name: of the file, the study and everything made from it.
+        name: of the file and everything made from it.
         fixed: Hydra overrides that all trials share (``experiment=spirals``).
-        space: key -> range of the overrides that differ; see ``ilc.search.space``.
+        space: key -> range of the overrides that differ; see ``ilc.runs.search.space``.
         objective: metric of a run's summary -> ``maximize`` or ``minimize``. The first is
             optimised, the next ones break its ties in turn, and then the earlier trial wins.
         selection: which evaluation of a run the summary reports (``trainer.selection``).
