@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
+from ilc.atomic import write_atomically
 from ilc.errors import UserError
 
 
@@ -22,12 +23,14 @@ def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[p
 
     Returns:
         ``runs``, one row per run with its summary and the command that repeats it, and ``curves``,
-        one row per evaluation. Both sorted by experiment, aggregator, seed.
+        one row per evaluation. Both sorted by experiment, aggregator (``method`` for runs without
+        one), the columns asked for, seed.
 
     Raises:
         UserError: a folder holds no run, or one that is not done: none is left out silently.
     """
-    runs, curves = [], []
+    runs: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
     for folder in _run_folders(folders):
         identity, provenance = _identity(folder, list(columns)), _json(folder / "provenance.json")
         summary = _json(folder / "summary.json")
@@ -35,11 +38,33 @@ def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[p
         runs.append({**identity, **summary, **origin})
         for line in (folder / "metrics.jsonl").read_text().splitlines():
             curves.append({**identity, **json.loads(line)})
-    order = ["experiment", "aggregator", *columns, "seed"]
+    methods = [key for key in ("aggregator", "method") if any(key in row for row in runs)]
+    order = ["experiment", *methods, *columns, "seed"]
     return (
         pd.DataFrame(runs).sort_values(order, ignore_index=True),
         pd.DataFrame(curves).sort_values([*order, "step"], ignore_index=True),
     )
+
+
+def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> dict[Path, bytes]:
+    """Both tables as CSV, under the paths ``PREFIX_runs.csv`` and ``PREFIX_curves.csv``."""
+    tables = {"runs": runs} if curves is None else {"runs": runs, "curves": curves}
+    return {
+        prefix.with_name(f"{prefix.name}_{kind}.csv"): table.to_csv(index=False).encode()
+        for kind, table in tables.items()
+    }
+
+
+def write_files(files: Mapping[Path, bytes]) -> None:
+    """Write each file atomically, in a folder that is made if it is not there, and print its path.
+
+    Raises:
+        UserError: one cannot be written.
+    """
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+        print(path)
 
 
 def _run_folders(folders: Iterable[Path]) -> list[Path]:
@@ -57,8 +82,15 @@ def _run_folders(folders: Iterable[Path]) -> list[Path]:
 
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
     config = OmegaConf.load(folder / "config.yaml")
-    values = {"experiment": config.name, "aggregator": config.aggregator.name, "seed": config.seed}
+    assert isinstance(config, DictConfig)
+    method = "aggregator" if "aggregator" in config else "method"
+    values = {"experiment": config.name, method: _name(config[method]), "seed": config.seed}
     return values | {key: OmegaConf.select(config, key) for key in columns}
+
+
+def _name(choice: Any) -> Any:
+    """What a choice is called: its section says so, or it is a word."""
+    return choice.name if isinstance(choice, DictConfig) else choice
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ilc.errors import UserError
-from ilc.results import export_runs
+from ilc.runs.export import export_runs
 
 
 def make_run(folder: Path, aggregator: str, seed: int, done: bool = True) -> None:
