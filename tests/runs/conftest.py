@@ -13,13 +13,13 @@ from typing import TypeVar
 import pytest
 
 T = TypeVar("T")
-TOYS = Path(__file__).parent / "toys"
+TOY = Path(__file__).parent / "toy"
 
 
 @pytest.fixture
 def toy_jobs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Functions that workers can import, which those of a test file are not."""
-    monkeypatch.syspath_prepend(TOYS)
+    monkeypatch.syspath_prepend(TOY)
     return importlib.import_module("toy_jobs")
 
 

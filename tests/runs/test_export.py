@@ -48,3 +48,12 @@ def test_an_unfinished_run_is_an_error_that_names_it(tmp_path: Path) -> None:
 def test_a_folder_without_runs_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no run"):
         export_runs([tmp_path])
+
+
+def test_a_run_without_an_aggregator_has_a_method(tmp_path: Path) -> None:
+    make_run(tmp_path / "a", "mean", 0)
+    config = {"name": "toy", "seed": 1, "method": "taught"}
+    (tmp_path / "a" / "config.yaml").write_text(yaml.safe_dump(config))
+    for table in export_runs([tmp_path]):
+        assert list(table.columns[:3]) == ["experiment", "method", "seed"]
+        assert (table.method == "taught").all()

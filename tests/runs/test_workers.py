@@ -92,8 +92,8 @@ def test_workers_die_with_their_parent(
     how: signal.Signals, root: Path, wait_for: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "parent.py").write_text(PARENT)
-    toys = str(Path(__file__).parent / "toys")
-    command = [sys.executable, str(tmp_path / "parent.py"), str(tmp_path), toys]
+    toy = str(Path(__file__).parent / "toy")
+    command = [sys.executable, str(tmp_path / "parent.py"), str(tmp_path), toy]
     environment = os.environ | {"PYTHONPATH": str(root / "src")}
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as parent:
         folders = [tmp_path / "a", tmp_path / "b"]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from ilc.atomic import write_atomically
+from ilc.configuration.resolve import METHOD_KEYS, method_of
 from ilc.errors import UserError
 
 
@@ -38,7 +39,7 @@ def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[p
         runs.append({**identity, **summary, **origin})
         for line in (folder / "metrics.jsonl").read_text().splitlines():
             curves.append({**identity, **json.loads(line)})
-    methods = [key for key in ("aggregator", "method") if any(key in row for row in runs)]
+    methods = [key for key in METHOD_KEYS if any(key in row for row in runs)]
     order = ["experiment", *methods, *columns, "seed"]
     return (
         pd.DataFrame(runs).sort_values(order, ignore_index=True),
@@ -82,15 +83,12 @@ def _run_folders(folders: Iterable[Path]) -> list[Path]:
 
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
     config = OmegaConf.load(folder / "config.yaml")
-    assert isinstance(config, DictConfig)
-    method = "aggregator" if "aggregator" in config else "method"
-    values = {"experiment": config.name, method: _name(config[method]), "seed": config.seed}
-    return values | {key: OmegaConf.select(config, key) for key in columns}
-
-
-def _name(choice: Any) -> Any:
-    """What a choice is called: its section says so, or it is a word."""
-    return choice.name if isinstance(choice, DictConfig) else choice
+    content = OmegaConf.to_container(config)
+    assert isinstance(content, dict)
+    values = {str(key): value for key, value in content.items()}
+    method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
+    identity = {"experiment": values["name"], method: method_of(values), "seed": values["seed"]}
+    return identity | {key: OmegaConf.select(config, key) for key in columns}
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def leave_out_foreign_options(overrides: Sequence[str]) -> list[str]:
     Raises:
         HydraException: a choice that does not exist.
     """
-    choices = tuple(text for text in overrides if (CONF / _key(text).lstrip("+~")).is_dir())
+    choices = tuple(text for text in overrides if _is_choice(text))
     return [text for text in overrides if not _is_foreign(text, choices)]
 
 
@@ -33,6 +33,12 @@ def _is_foreign(text: str, choices: tuple[str, ...]) -> bool:
     if not option or not _choices_with(group, option):
         return False
     return option not in _chosen(choices).get(group, {})
+
+
+def _is_choice(text: str) -> bool:
+    """Whether it chooses from a group, or says where choices are looked for."""
+    key = _key(text).lstrip("+~")
+    return (CONF / key).is_dir() or key == "hydra.searchpath"
 
 
 def _key(text: str) -> str:

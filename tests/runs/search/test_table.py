@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from ilc.configuration.experiment import differences
 
 from ilc.configuration.compose import compose_experiment
+from ilc.configuration.resolve import differences
 from ilc.errors import UserError
 from ilc.runs.search.loop import search
 from ilc.runs.search.storage import open_storage
