@@ -31,11 +31,13 @@ def main() -> None:
     parser.add_argument("--columns", nargs="+", default=[], help="config keys to add, such as optimizer.lr")
     arguments = parser.parse_intermixed_args()
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
-    with JobsProgress("runs", len(runs)) as progress:
-        failures = make(runs, arguments.workers, progress)
+    missing = {folder: own for folder, own in runs.items() if not (folder / "done").exists()}
+    with JobsProgress("runs", len(runs), len(runs) - len(missing)) as progress:
+        failures = make(missing, arguments.workers, progress)
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done, under {arguments.output}")
     if failures:
-        raise UserError(f"{len(failures)} runs failed. The first one, {failures[0]}")
+        folder, message = next(iter(failures.items()))
+        raise UserError(f"{len(failures)} runs failed. The first one, {folder}: {message}")
     if arguments.to:
         write_files(as_files(*export_runs(runs, arguments.columns), arguments.to))
 

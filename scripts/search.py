@@ -17,15 +17,10 @@ import dataclasses
 from pathlib import Path
 
 from ilc.configuration.command_line import run_command
-from ilc.configuration.compose import compose_experiment
-from ilc.configuration.groups import CONF
 from ilc.runs.export import write_files
-from ilc.runs.search.definition import Definition, load_definition
+from ilc.runs.search.definition import load_definition
+from ilc.runs.search.files import RESULTS, search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
-from ilc.runs.search.storage import open_storage
-from ilc.runs.search.table import best_trial, tabulate_trials
-from ilc.runs.search.trial import overrides_of
-from ilc.runs.search.tuned import tuned_config
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,23 +39,11 @@ def main() -> None:
         definition = dataclasses.replace(definition, trials=arguments.trials)
     folder: Path = arguments.output or ROOT / "outputs" / "search" / definition.name
     if arguments.export:
-        experiment = compose_experiment(overrides_of(definition, {}))["name"]
-        table = ROOT / "results" / experiment / "search" / f"{definition.name}_trials.csv"
-        report(definition, folder, table, CONF / "tuned" / "searched" / f"{definition.name}.yaml")
+        table, tuned = RESULTS / table_path(definition), tuned_path(definition, RESULTS)
     else:
         search(definition, folder, arguments.workers)
-        report(definition, folder, folder / "trials.csv", folder / "best.yaml")
-
-
-def report(definition: Definition, folder: Path, table: Path, config: Path) -> None:
-    """Write the table of all trials and the best configuration."""
-    stored = open_storage(definition, folder)
-    trials = tabulate_trials(stored, definition, folder)
-    content = tuned_config(stored, trials, definition)
-    best = best_trial(trials, definition)
-    counts = ", ".join(f"{n} {str(state).lower()}" for state, n in trials.state.value_counts().items())
-    print(f"{definition.name}: {counts}; best: trial {best.number}, {definition.metric} {best.value:.6g}")
-    write_files({table: trials.to_csv(index=False).encode(), config: content.encode()})
+        table, tuned = folder / "trials.csv", folder / "best.yaml"
+    write_files(search_files(definition, folder, table, tuned))
 
 
 if __name__ == "__main__":

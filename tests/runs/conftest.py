@@ -5,12 +5,18 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
+import torch
+
+from ilc.errors import UserError
+from ilc.runs import workers
+from ilc.runs.search import loop
+from ilc.runs.workers import Job
 
 T = TypeVar("T")
 TOY = Path(__file__).parent / "toy"
@@ -55,3 +61,46 @@ def wait_for() -> Callable[[Callable[[], T | None]], T]:
         raise AssertionError("waited a minute for nothing")
 
     return waiting
+
+
+class InThisProcess:
+    """Stands in for ``Workers``, which would have to load torch once more."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._jobs: list[Job[Any]] = []
+
+    def __class_getitem__(cls, kind: object) -> type[InThisProcess]:
+        return cls
+
+    def __enter__(self) -> InThisProcess:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    @property
+    def n_busy(self) -> int:
+        return len(self._jobs)
+
+    @property
+    def has_room(self) -> bool:
+        return self.n_busy < self._n
+
+    def start(self, job: Job[Any]) -> None:
+        self._jobs.append(job)
+
+    def wait(self, seconds: float | None = None) -> list[tuple[str, Any]]:
+        job = self._jobs.pop()  # The youngest, as when it is the quickest.
+        try:
+            return [(job.name, job.call())]
+        except UserError as error:
+            return [(job.name, error)]
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Jobs are done without workers; torch is left as it was."""
+    monkeypatch.setattr(loop, "Workers", InThisProcess)
+    monkeypatch.setattr(workers, "Workers", InThisProcess)
+    yield
+    torch.use_deterministic_algorithms(False)

@@ -23,6 +23,9 @@ from ilc.runs.workers import Job, run_jobs
 WORKER = ("threads=1", "logger=none")
 """Overrides of every run in a worker, which has one core; neither changes its numbers."""
 
+FAILED = "failed.txt"
+"""File in a run folder with the message of a run that failed by its own fault."""
+
 SECONDS_TO_DIE = 5
 
 
@@ -62,13 +65,13 @@ def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[s
 def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any] | str:
     """As ``train``, but a run that fails by its own fault (it diverged) returns its message.
 
-    The message is kept in ``failed.txt``.
+    The message is kept in ``FAILED``.
 
     Raises:
         HydraException: an override that does not fit.
         UserError: not the run's fault, such as a full disk.
     """
-    note = folder / "failed.txt"
+    note = folder / FAILED
     try:
         summary = train(overrides, folder, sweep)
     except UserError as error:
@@ -80,7 +83,7 @@ def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict
     return summary
 
 
-def make(runs: Mapping[Path, Sequence[str]], n_workers: int, progress: JobsProgress) -> list[str]:
+def make(runs: Mapping[Path, Sequence[str]], n_workers: int, progress: JobsProgress) -> dict[Path, str]:
     """Make the runs side by side, each with one core; what a run prints goes to ``log.txt`` in its folder.
 
     Args:
@@ -89,34 +92,34 @@ def make(runs: Mapping[Path, Sequence[str]], n_workers: int, progress: JobsProgr
         progress: advanced by one for every run that ends.
 
     Returns:
-        The messages of those that failed, folder first; the others were made all the same.
+        Folder -> message of those that failed; the others were made all the same.
     """
     jobs: list[Job[dict[str, Any] | str]] = [
         Job(str(folder), partial(attempt, list(overrides), folder, sweep=True), folder / "log.txt")
         for folder, overrides in runs.items()
     ]
-    failures = []
+    failures = {}
     ended = run_jobs(jobs, n_workers)
     with closing(ended):
         for name, result in ended:
             if not isinstance(result, dict):
-                failures.append(f"{name}: {result}")
+                failures[Path(name)] = str(result)
             progress.advance()
     return failures
 
 
-def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> list[str]:
+def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
     """Make the runs one after another in this process, which shows what they print.
 
     Returns:
         As ``make``.
     """
-    failures = []
+    failures = {}
     for folder, overrides in runs.items():
         try:
             train(overrides, folder, sweep=True)
         except UserError as error:
-            failures.append(f"{folder}: {error}")
+            failures[folder] = str(error)
             print(f"Error: {error}")
     return failures
 

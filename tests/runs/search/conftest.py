@@ -6,53 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from ilc.errors import UserError
-from ilc.runs.search import loop
 from ilc.runs.search.definition import Definition
-from ilc.runs.search.trial import Result
-from ilc.runs.workers import Job
 
 MakeDefinition = Callable[..., Definition]
-
-
-class InThisProcess:
-    """Stands in for ``Workers``, which would have to load torch once more."""
-
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self._jobs: list[Job[Result]] = []
-
-    def __class_getitem__(cls, kind: object) -> type[InThisProcess]:
-        return cls
-
-    def __enter__(self) -> InThisProcess:
-        return self
-
-    def __exit__(self, *error: object) -> None: ...
-
-    @property
-    def n_busy(self) -> int:
-        return len(self._jobs)
-
-    @property
-    def has_room(self) -> bool:
-        return self.n_busy < self._n
-
-    def start(self, job: Job[Result]) -> None:
-        self._jobs.append(job)
-
-    def wait(self) -> list[tuple[str, Result | UserError]]:
-        job = self._jobs.pop()  # The youngest, as when it is the quickest.
-        try:
-            return [(job.name, job.call())]
-        except UserError as error:
-            return [(job.name, error)]
-
-
-@pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials are trained without workers."""
-    monkeypatch.setattr(loop, "Workers", InThisProcess)
 
 
 @pytest.fixture

@@ -15,6 +15,9 @@ from ilc.errors import UserError
 from ilc.runs.search.definition import Definition
 from ilc.seeding import seed_for
 
+STORAGE = "study.db"
+"""Its file in the search's folder."""
+
 
 def open_storage(definition: Definition, folder: Path) -> optuna.Study:
     """The search's trials in ``folder``, as what Optuna calls a study; made if it is not there.
@@ -28,7 +31,7 @@ def open_storage(definition: Definition, folder: Path) -> optuna.Study:
         raise UserError(f"cannot use {folder}: {error.strerror}. Choose another with --output") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     stored = optuna.create_study(
-        storage=f"sqlite:///{folder.resolve() / 'study.db'}",
+        storage=f"sqlite:///{folder.resolve() / STORAGE}",
         study_name=definition.name,
         direction=StudyDirection[definition.objective[definition.metric].upper()],
         load_if_exists=True,
