@@ -10,7 +10,6 @@ from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from ilc.configuration import register_resolvers
@@ -19,9 +18,12 @@ from ilc.errors import UserError
 
 register_resolvers()
 
+SWEEP = ("-m", "--multirun")
+OUTPUT = "hydra.sweep.dir="
+
 
 @hydra.main(config_path="../conf", config_name="config", version_base="1.3")
-def main(config: DictConfig) -> None:
+def one_run(config: DictConfig) -> None:
     """Run what the config describes and print where the results are."""
     # Imported late: torch takes longer to load than the command line's help may.
     from ilc.configuration.compose import command_of
@@ -30,19 +32,31 @@ def main(config: DictConfig) -> None:
 
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)
-    sweep = hydra_config.mode == RunMode.MULTIRUN
     # Where an experiment of somebody else's lies is a part of the command that repeats its run.
     places = [text for text in hydra_config.overrides.hydra if text.startswith("hydra.searchpath=")]
-    overrides = [*places, *hydra_config.overrides.task]
-    try:
-        run(resolve(config, sweep), path, command_of(overrides, sweep))
-    except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        if sweep:
-            raise  # Hydra goes on with the other runs and ends with this error.
-        sys.exit(1)
+    run(resolve(config), path, command_of([*places, *hydra_config.overrides.task]))
     print(path)
 
 
+def sweep(arguments: list[str]) -> None:
+    """Make every combination of the overrides, one run after another.
+
+    Raises:
+        HydraException: an override that does not fit.
+        UserError: runs that failed; the others were made all the same.
+    """
+    from ilc.runs.sweep import make_in_turn, plan
+
+    places = [text for text in arguments if text.startswith(OUTPUT)]
+    overrides = [text for text in arguments if text not in (*SWEEP, *places)]
+    runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else Path("outputs"))
+    failures = make_in_turn(runs)
+    if failures:
+        raise UserError(f"{len(failures)} of {len(runs)} runs failed. The first one, {failures[0]}")
+
+
 if __name__ == "__main__":
-    run_command(main)
+    if set(SWEEP) & set(sys.argv[1:]):
+        run_command(lambda: sweep(sys.argv[1:]))
+    else:
+        run_command(one_run)

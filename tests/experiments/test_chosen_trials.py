@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ilc.search.definition import load_definition
-from ilc.search.report import best_trial
+from ilc.runs.search.definition import load_definition
+from ilc.runs.search.table import best_trial
 
 TABLES = sorted((Path(__file__).parents[2] / "results").glob("*/search/*_trials.csv"))
 

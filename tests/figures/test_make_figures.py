@@ -22,7 +22,7 @@ torch.optim.Optimizer.__init__ = refuse
 socket.socket.connect = refuse
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
-rooms = ("ilc.search", "ilc.runs", "ilc.environment_task")
+rooms = ("ilc.runs", "ilc.environment_task")
 assert not [name for name in sys.modules if name.startswith(rooms)]
 """
 
