@@ -34,7 +34,11 @@ def one_run(config: DictConfig) -> None:
     path = Path(hydra_config.runtime.output_dir)
     # Where an experiment of somebody else's lies is a part of the command that repeats its run.
     places = [text for text in hydra_config.overrides.hydra if text.startswith("hydra.searchpath=")]
-    run(resolve(config), path, command_of([*places, *hydra_config.overrides.task]))
+    try:
+        run(resolve(config), path, command_of([*places, *hydra_config.overrides.task]))
+    except UserError as error:  # Here, because Hydra would print a line of its own before it.
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
     print(path)
 
 
@@ -52,7 +56,8 @@ def sweep(arguments: list[str]) -> None:
     runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else Path("outputs"))
     failures = make_in_turn(runs)
     if failures:
-        raise UserError(f"{len(failures)} of {len(runs)} runs failed. The first one, {failures[0]}")
+        folder, message = next(iter(failures.items()))
+        raise UserError(f"{len(failures)} of {len(runs)} runs failed. The first one, {folder}: {message}")
 
 
 if __name__ == "__main__":

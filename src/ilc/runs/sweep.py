@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -109,7 +110,7 @@ def make(runs: Mapping[Path, Sequence[str]], n_workers: int, progress: JobsProgr
 
 
 def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
-    """Make the runs one after another in this process, which shows what they print.
+    """Make the runs one after another in this process, which shows what they print and each folder.
 
     Returns:
         As ``make``.
@@ -120,7 +121,8 @@ def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
             train(overrides, folder, sweep=True)
         except UserError as error:
             failures[folder] = str(error)
-            print(f"Error: {error}")
+            print(f"Error: {error}", file=sys.stderr)
+        print(folder)
     return failures
 
 
