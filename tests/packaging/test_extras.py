@@ -26,7 +26,8 @@ EXTRAS = {
     "figures": {"figures"},
     "experiments": {"experiments", "figures", "consistency"},
     "experiments/coinrun": {"experiments", "figures", "coinrun"},
-    "search": {"experiments", "search"},
+    "runs/search": {"experiments", "search"},
+    "runs/study": {"experiments", "search"},
 }
 
 # Libraries that a benchmark compares ours with, where somebody installed them.
