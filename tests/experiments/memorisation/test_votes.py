@@ -10,11 +10,11 @@ from ilc.experiments.memorisation.measurements import votes
 
 
 def test_a_row_per_comparison_and_threshold() -> None:
-    parts = pickle.loads(pickle.dumps(votes.parts(epochs=2, every=2, images=160, width=2)))
+    parts = pickle.loads(pickle.dumps(votes.parts(epochs=21, images=160, width=2)))
     assert list(parts) == ["true_labels", "random_labels"]
     table = pd.concat([part()["cifar/votes.csv"] for part in parts.values()])
     assert table.label_noise.tolist() == 6 * [0.0] + 6 * [1.0]
-    assert table.step.tolist() == 2 * (3 * [0] + 3 * [2])
+    assert table.step.tolist() == 2 * (3 * [0] + 3 * [40])
     for _, same in table.groupby(["label_noise", "step"]):
         # A higher threshold keeps less, of either vote.
         assert same.threshold.is_monotonic_increasing
