@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +12,9 @@ import torch
 
 from ilc.errors import UserError
 from ilc.experiments.coinrun.expert import load_expert
+from ilc.experiments.coinrun.expert_options import ExpertOptions
 from ilc.experiments.coinrun.levels import UNSEEN
+from ilc.experiments.coinrun.measurements import expert as expert_measurement
 from ilc.experiments.coinrun.measurements import levels, students
 
 
@@ -56,3 +59,22 @@ def test_other_folders_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         students.student(_finished(tmp_path, "spirals", monkeypatch))
     with pytest.raises(UserError, match="levels must be at least 1, got 0"):
         students.parts([], levels=0)
+
+
+def test_the_curve_is_that_of_the_experts_own_training(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings are those of the file, the folder is that of ``scripts/train_expert.py``."""
+    pytest.importorskip("stable_baselines3")
+    curve = (root / "results" / "coinrun" / "expert_curve.csv").read_bytes()
+
+    def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> None:
+        assert (options.mode, options.frames, options.lr) == ("easy", 2_000_000, 5e-4)
+        assert folder == tmp_path / "outputs" / "expert" / "small"
+        (folder / "curve.csv").write_bytes(curve)
+
+    shutil.copytree(root / "conf" / "expert", tmp_path / "conf" / "expert")
+    monkeypatch.setattr("ilc.experiments.coinrun.expert_training.train_expert", train_expert)
+    monkeypatch.setattr(expert_measurement, "ROOT", tmp_path)
+    (part,) = expert_measurement.parts().values()
+    assert part() == {"coinrun/expert_curve.csv": curve}

@@ -79,7 +79,7 @@ class MeasurementStep:
         contents = {}
         for file in self.makes:
             paths = [path / file for path in kept if (path / file).exists()]
-            if paths and file.endswith(".csv"):
+            if file.endswith(".csv") and (len(paths) > 1 or (paths and self.float_format is not None)):
                 tables = [pd.read_csv(path, float_precision="round_trip") for path in paths]
                 table = pd.concat(tables, ignore_index=True)
                 contents[results / file] = table.to_csv(index=False, float_format=self.float_format).encode()
@@ -121,6 +121,7 @@ def measure(part: Part, makes: tuple[str, ...], kept: Path) -> None:
         raise UserError(f"the measurement makes {unknown[0]}, which its study does not name under makes")
     unfinished = kept.with_name(f".{kept.name}.part")
     shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
     for path, content in files.items():
         (unfinished / path).parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
