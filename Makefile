@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "import sys;
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup demo test lint wheel figures benchmark clean
+.PHONY: help setup demo study test lint wheel figures benchmark clean
 
 help: ## show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,9 @@ $(VENV)/installed: requirements.txt pyproject.toml
 demo: setup ## mean against AND-mask on the paper's synthetic dataset: table and figure
 	$(RUN) scripts/demo.py
 
+study: setup ## the CSV behind a figure or table: make study NAME=spirals_demo
+	$(RUN) scripts/study.py $(or $(NAME),--list)
+
 test: setup ## all tests
 	$(RUN) -m pytest -n 2 --dist worksteal
 
@@ -36,7 +39,7 @@ figures: setup ## redraw every figure and table from results/, without training
 	$(RUN) scripts/make_figures.py
 
 benchmark: setup ## time and memory of the ways to obtain gradients
-	$(RUN) scripts/benchmark_gradients.py
+	$(RUN) scripts/benchmark.py gradients
 
 clean: ## remove .venv (results and outputs stay)
 	rm -rf $(VENV)

@@ -7,10 +7,9 @@ Interrupted, the same command continues.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, TaskID
@@ -19,9 +18,11 @@ from rich.table import Table
 from ilc.atomic import write_atomically
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
-from ilc.figures.demo import draw_curves
+from ilc.experiments.spirals.figures.demo import draw_curves
 from ilc.figures.style import LABELS
-from ilc.results import export_runs
+from ilc.runs.export import export_runs
+from ilc.runs.sweep import WORKER, train
+from ilc.runs.workers import Job, Workers
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "outputs" / "demo"
@@ -32,33 +33,24 @@ def main() -> None:
     """Train, tabulate, draw."""
     console = Console()
     console.print("Spirals at the paper's size: 32 environments x 1,280 examples. About a minute.")
-    runs = {name: start(name) for name in AGGREGATORS}
-    with Progress(console=console) as progress:
+    with Workers[dict[str, Any]](len(AGGREGATORS)) as workers, Progress(console=console) as progress:
         tasks = {name: progress.add_task(f"{LABELS[name]:22}", total=None) for name in AGGREGATORS}
-        while any(run.poll() is None for run in runs.values()):
+        for name in AGGREGATORS:
+            workers.start(job(name))
+        while workers.n_busy:
+            for name, result in workers.wait(seconds=0.5):
+                if isinstance(result, UserError):
+                    raise UserError(f"the run of {name} failed: {result}")
             show(progress, tasks)
-            time.sleep(0.5)
-        show(progress, tasks)
-    for name, run in runs.items():
-        if run.returncode:
-            raise UserError(f"the run of {name} failed:\n{(OUTPUT / f'{name}.log').read_text()[-2000:]}")
     console.print(table())
     console.print(f"figure: {figure()}")
 
 
-def start(aggregator: str) -> subprocess.Popen[bytes]:
-    """Start one run in the background; it goes on for all epochs, to show that nothing changes later."""
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    options = [
-        "experiment=spirals",
-        f"aggregator={aggregator}",
-        "trainer.stop_when_memorised=false",
-        "threads=1",
-        f"hydra.run.dir={OUTPUT / aggregator}",
-    ]
-    with (OUTPUT / f"{aggregator}.log").open("wb") as log:
-        command = [sys.executable, str(ROOT / "src" / "train.py"), *options]
-        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+def job(aggregator: str) -> Job[dict[str, Any]]:
+    """One run, which goes on for all epochs, to show that nothing changes later."""
+    choice = f"aggregator={aggregator}"
+    overrides = ["experiment=spirals", choice, "trainer.stop_when_memorised=false", *WORKER]
+    return Job(aggregator, partial(train, overrides, OUTPUT / aggregator), OUTPUT / f"{aggregator}.log")
 
 
 def show(progress: Progress, tasks: dict[str, TaskID]) -> None:

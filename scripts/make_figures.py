@@ -3,75 +3,81 @@
     python scripts/make_figures.py            all of them
     python scripts/make_figures.py demo       only those named
 
-Tables that the README shows are put in there too, between its ``<!-- table:NAME -->`` marks.
+Beside ``results/figures`` and ``results/tables`` it writes ``docs/claims.md``, and into the README and the
+pages of ``docs/`` the tables between their ``<!-- table:NAME -->`` and ``<!-- end -->``. ``at_a_glance``
+names both the table of all claims and their page.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-import pandas as pd
 from rich.progress import track
 
 from ilc.atomic import write_atomically, write_text
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
-from ilc.figures import FIGURES, TABLES
+from ilc.figures import claims
+from ilc.figures.discovery import figure_modules
+from ilc.figures.pages import pages, relinked, with_tables
 
-RESULTS = Path(__file__).parents[1] / "results"
+ROOT = Path(__file__).resolve().parents[1]
+CLAIMS = "at_a_glance"
 
 
 def main() -> None:
     """Draw and write what the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="figures and tables (default: all)")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the CSV files")
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of the CSV files")
     arguments = parser.parse_args()
-    names = arguments.names or list(dict.fromkeys([*FIGURES, *TABLES]))
-    unknown = sorted(set(names) - FIGURES.keys() - TABLES.keys())
+    results = arguments.results.resolve()
+    found = figure_modules()
+    names = arguments.names or [*found, CLAIMS]
+    unknown = sorted(set(names) - {*found, CLAIMS})
     if unknown:
-        known = ", ".join([*FIGURES, *TABLES])
+        known = ", ".join([*found, CLAIMS])
         raise UserError(f"no figure or table is called {unknown[0]!r}: there are {known}")
     for name in track(names, description="Figures and tables"):
-        if name in FIGURES:
-            save_figure(name, arguments.results)
-        if name in TABLES:
-            save_table(name, arguments.results)
-    if arguments.results.resolve() == RESULTS.resolve():
-        update_readme(names)
+        if name == CLAIMS:
+            save_claims(results)
+        else:
+            save(name, import_module(found[name]), results)
+    if results == ROOT / "results":
+        for page in pages(ROOT):
+            write_text(page, with_tables(page, results / "tables"))
     print(f"{len(names)} names: figures and tables under {arguments.results}")
 
 
-def save_figure(name: str, results: Path) -> None:
-    """Draw one figure as PNG."""
-    figure = import_module(FIGURES[name]).draw(results)
-    path = results / "figures" / f"{name}.png"
+def save(name: str, module: ModuleType, results: Path) -> None:
+    """Draw one figure as PNG, write one table as Markdown, or both."""
+    if hasattr(module, "draw"):
+        figure = module.draw(results)
+        path = results / "figures" / f"{name}.png"
+        path.parent.mkdir(exist_ok=True)
+        # Without the software's name and version the file changes only when the picture does.
+        write_atomically(path, lambda file: figure.savefig(file, format="png", metadata={"Software": None}))
+    if hasattr(module, "tabulate"):
+        save_table(name, module.tabulate(results).to_markdown(index=False) + "\n", results)
+
+
+def save_claims(results: Path) -> None:
+    """Write the claims at a glance as a table, and in full as a page."""
+    collected = claims.collect(results)
+    save_table(CLAIMS, claims.at_a_glance(collected).to_markdown(index=False) + "\n", results)
+    path = results.parent / claims.PAGE
     path.parent.mkdir(exist_ok=True)
-    # Without the software's name and version the file changes only when the picture does.
-    write_atomically(path, lambda file: figure.savefig(file, format="png", metadata={"Software": None}))
+    write_text(path, claims.page(collected))
 
 
-def save_table(name: str, results: Path) -> None:
-    """Write one table as Markdown."""
-    table: pd.DataFrame = import_module(TABLES[name]).tabulate(results)
+def save_table(name: str, text: str, results: Path) -> None:
+    """Write one table, whose links start at the folder above the results."""
     path = results / "tables" / f"{name}.md"
     path.parent.mkdir(exist_ok=True)
-    write_text(path, table.to_markdown(index=False) + "\n")
-
-
-def update_readme(names: list[str]) -> None:
-    """Replace the tables that the README shows."""
-    readme = RESULTS.parent / "README.md"
-    text = readme.read_text()
-    for name in set(names) & TABLES.keys():
-        table = (RESULTS / "tables" / f"{name}.md").read_text()
-        marks = re.compile(f"(<!-- table:{name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        text = marks.sub(lambda match, table=table: match[1] + table + match[2], text)  # type: ignore[misc]
-    if text != readme.read_text():
-        write_text(readme, text)
+    write_text(path, relinked(text, results.parent, path.parent))
 
 
 if __name__ == "__main__":

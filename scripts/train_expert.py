@@ -25,11 +25,11 @@ OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 def main(config: DictConfig) -> None:
     """Train, play unseen levels, write the expert and what is known of it."""
     from ilc.atomic import write_text
-    from ilc.coinrun.expert import SHIPPED, save_expert
-    from ilc.coinrun.expert_options import ExpertOptions
-    from ilc.coinrun.expert_snapshot import restore_snapshot
-    from ilc.coinrun.expert_training import train_expert
     from ilc.configuration.section import Section
+    from ilc.experiments.coinrun.expert import SHIPPED, save_expert
+    from ilc.experiments.coinrun.expert_options import ExpertOptions
+    from ilc.experiments.coinrun.expert_snapshot import restore_snapshot
+    from ilc.experiments.coinrun.expert_training import train_expert
     from ilc.runs.device import choose_device
 
     folder = Path(HydraConfig.get().runtime.output_dir)
@@ -59,8 +59,8 @@ def main(config: DictConfig) -> None:
 
 def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:
     """Success rates on unseen levels."""
-    from ilc.coinrun.levels import EXPERT_TRAIN, UNSEEN
-    from ilc.coinrun.play import random_policy, returns_on
+    from ilc.experiments.coinrun.levels import EXPERT_TRAIN, UNSEEN
+    from ilc.experiments.coinrun.play import random_policy, returns_on
 
     levels = UNSEEN[:n_levels]
     print(f"playing {len(levels)} unseen levels, then again at random")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from ilc.configuration import register_resolvers
@@ -23,9 +22,12 @@ from ilc.stop_signals import listening
 
 register_resolvers()
 
+SWEEP = ("-m", "--multirun")
+OUTPUT = "hydra.sweep.dir="
+
 
 @hydra.main(config_path="../conf", config_name="config", version_base="1.3")
-def main(config: DictConfig) -> None:
+def one_run(config: DictConfig) -> None:
     """Run what the config describes and print where the results are."""
     # Imported late: torch takes longer to load than the command line's help may.
     from ilc.configuration.compose import command_of
@@ -34,25 +36,40 @@ def main(config: DictConfig) -> None:
 
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)
-    sweep = hydra_config.mode == RunMode.MULTIRUN
     # Where an experiment of somebody else's lies is a part of the command that repeats its run.
     places = [text for text in hydra_config.overrides.hydra if text.startswith("hydra.searchpath=")]
-    overrides = [*places, *hydra_config.overrides.task]
     try:
-        if sweep and several_processes():
-            raise UserError(
-                "-m makes one run after another, torchrun one run in several processes: choose one"
-            )
-        run(resolve(config, sweep), path, command_of(overrides, sweep))
-    except UserError as error:
+        run(resolve(config), path, command_of([*places, *hydra_config.overrides.task]))
+    except UserError as error:  # Here, because Hydra would print a line of its own before it.
         print_error(str(error))
-        if sweep:
-            raise  # Hydra goes on with the other runs and ends with this error.
         sys.exit(1)
     if os.environ.get("RANK", "0") == "0":
         print(path)
 
 
+def sweep(arguments: list[str]) -> None:
+    """Make every combination of the overrides, one run after another.
+
+    Raises:
+        HydraException: an override that does not fit.
+        UserError: runs that failed; the others were made all the same. Or torchrun started this.
+    """
+    if several_processes():
+        raise UserError("-m makes one run after another, torchrun one run in several processes: choose one")
+    from ilc.runs.sweep import make_in_turn, plan
+
+    places = [text for text in arguments if text.startswith(OUTPUT)]
+    overrides = [text for text in arguments if text not in (*SWEEP, *places)]
+    runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else Path("outputs"))
+    failures = make_in_turn(runs)
+    if failures:
+        folder, message = next(iter(failures.items()))
+        raise UserError(f"{len(failures)} of {len(runs)} runs failed. The first one, {folder}: {message}")
+
+
 if __name__ == "__main__":
     with listening():
-        run_command(main)
+        if set(SWEEP) & set(sys.argv[1:]):
+            run_command(lambda: sweep(sys.argv[1:]))
+        else:
+            run_command(one_run)

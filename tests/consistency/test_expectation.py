@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from ilc.consistency import invariant_learning_consistency
-from ilc.consistency.examples import landscape
 from ilc.errors import UserError
+from ilc.experiments.theory import landscape
 
 
 def descend(start):

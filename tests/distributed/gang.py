@@ -23,7 +23,15 @@ import torch.distributed as dist
 SECONDS = 120
 STORES: list[dist.TCPStore] = []
 # The second is what the first optimizer of a process loads, for seconds.
-PRELOADED = ["torch", "torch._dynamo", "ilc.distributed", "ilc.runs.runner", "ilc.environment_task", "ilc.data", "ilc.models"]
+PRELOADED = [
+    "torch",
+    "torch._dynamo",
+    "ilc.distributed",
+    "ilc.runs.runner",
+    "ilc.environment_task",
+    "ilc.data",
+    "ilc.models",
+]
 
 
 def start(size: int, function: Callable[..., Any], *arguments: Any) -> list[ForkServerProcess]:

@@ -2,63 +2,32 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
+import ddp_cases
 import gang
 import pytest
-import torch
 from torch import nn
-from torch.nn import functional as F
-from torch.nn.parallel import DistributedDataParallel
 
-from ilc import backward
-from ilc.aggregators import AndMask, GeometricMean, Mean, XorMask
-from ilc.distributed import current, register_ddp_hook
+from ilc.aggregators import AndMask
+from ilc.distributed import register_ddp_hook
 from ilc.errors import UserError
-
-AGGREGATORS = {
-    "and_mask": AndMask(0.9),
-    "rescaled": AndMask(0.9, rescale=True),
-    "geometric_mean": GeometricMean(0.9),
-    "xor_mask": XorMask(0.9),
-    "mean": Mean(),
-}
-
-
-def steps(options: dict[str, Any]) -> dict[str, bool]:
-    """Whether the gradients of five steps, in several buckets, are those of one process, by aggregator."""
-    rank, size = current().rank, current().size
-    same = {}
-    for name, aggregator in AGGREGATORS.items():
-        torch.manual_seed(0)
-        model = nn.Sequential(nn.Conv2d(2, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 16, 3))
-        model = model.double().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        reference = copy.deepcopy(model)
-        wrapped = DistributedDataParallel(model, bucket_cap_mb=1e-3, **options)
-        register_ddp_hook(wrapped, aggregator)
-        optimizers = [torch.optim.SGD(m.parameters(), 0.1) for m in (wrapped, reference)]
-        same[name] = True
-        some_masked = False
-        for _ in range(5):
-            inputs, targets = torch.randn(size, 8, 2, 6, 6, dtype=torch.float64), torch.randint(3, (size, 8))
-            optimizers[0].zero_grad()
-            F.cross_entropy(wrapped(inputs[rank]), targets[rank]).backward()
-            backward(reference, F.cross_entropy, inputs, targets, aggregator, "sequential")
-            for ours, theirs in zip(model.parameters(), reference.parameters(), strict=True):
-                assert ours.grad is not None
-                assert theirs.grad is not None
-                same[name] &= torch.equal(ours.grad != 0, theirs.grad != 0)
-                same[name] &= torch.allclose(ours.grad, theirs.grad, rtol=1e-9, atol=1e-12)
-                some_masked |= bool((theirs.grad == 0).any())
-            for optimizer in optimizers:
-                optimizer.step()
-        assert some_masked or name == "mean"
-    return same
 
 
 @pytest.mark.parametrize("options", [{}, {"gradient_as_bucket_view": True}, {"find_unused_parameters": True}])
 def test_the_updates_of_one_process(options: dict[str, Any], tmp_path: Path) -> None:
-    for result in gang.together(2, tmp_path / "gang", _called, "steps", options):
-        assert result == dict.fromkeys(AGGREGATORS, True)
+    for result in gang.together(2, tmp_path / "gang", ddp_cases.steps, options):
+        assert result == dict.fromkeys(ddp_cases.AGGREGATORS, True)
+
+
+def test_what_is_not_exact_is_refused(tmp_path: Path) -> None:
+    for said in gang.together(2, tmp_path / "gang", ddp_cases.refusals):
+        assert "from an earlier backward pass" in said["accumulated"]
+        assert "under no_sync lets no environment vote" in said["no_sync"]
+        assert "SyncBatchNorm normalises the environments together" in said["sync_batch_norm"]
+
+
+def test_a_model_that_is_not_wrapped() -> None:
+    with pytest.raises(UserError, match="needs a model in DistributedDataParallel, got Linear"):
+        register_ddp_hook(nn.Linear(2, 2), AndMask(0.5))  # type: ignore[arg-type]

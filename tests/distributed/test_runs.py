@@ -135,9 +135,11 @@ def assert_same_run(folder: Path, other: Path, **tolerance: float) -> None:
         assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
-def begin(folder: Path, said: Path, n_evaluations: int, wait: float) -> list[ForkServerProcess]:
+def begin(
+    folder: Path, said: Path, n_evaluations: int, wait: float, size: int = 2
+) -> list[ForkServerProcess]:
     """Start the run, and wait until it has evaluated so often and a moment longer."""
-    processes = gang.start(2, gang.train, LONG, folder, said)
+    processes = gang.start(size, gang.train, LONG, folder, said)
     metrics = folder / "metrics.jsonl"
     deadline = time.monotonic() + gang.SECONDS
     while all(process.is_alive() for process in processes) and time.monotonic() < deadline:
@@ -182,6 +184,32 @@ def test_stopped_by_a_signal_to_either(uninterrupted: Path, tmp_path: Path) -> N
     assert steps[-1] < LAST_STEP
     assert gang.wait(gang.start(2, gang.train, LONG, folder, said)) == [0, 0]
     assert_same_run(folder, uninterrupted)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """In one process."""
+    folder = tmp_path_factory.mktemp("uninterrupted_alone") / "run"
+    said = folder.with_name("said.txt")
+    assert gang.wait(gang.start(1, gang.train, LONG, folder, said)) == [0], said.read_text()
+    return folder
+
+
+def test_one_process_stopped_at_ten_random_moments(uninterrupted_alone: Path, tmp_path: Path) -> None:
+    """Wherever the signal falls, in a step, an evaluation or a checkpoint; the numbers are the same bits."""
+    folder, said = tmp_path / "run", tmp_path / "said.txt"
+    moments = random.Random(1)
+    steps = [0]
+    for stop in range(10):
+        processes = begin(folder, said, 1 + stop, moments.uniform(0, 0.04), size=1)
+        assert processes[0].pid is not None
+        os.kill(processes[0].pid, moments.choice((signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)))
+        assert gang.wait(processes) == [STOPPED], said.read_text()
+        steps.append(torch.load(folder / "checkpoint.pt", weights_only=True)["step"])
+    assert steps == sorted(steps)
+    assert any(step % 4 for step in steps), "else every stop fell on an evaluation"
+    assert gang.wait(gang.start(1, gang.train, LONG, folder, said)) == [0]
+    assert_same_run(folder, uninterrupted_alone)
 
 
 def test_continued_by_another_number_of_processes(alone: Path, tmp_path: Path) -> None:

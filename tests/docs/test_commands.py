@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from ilc.runs.sweep_options import leave_out_foreign_options
 from omegaconf import OmegaConf
 
 from ilc.configuration.compose import combinations, compose_experiment
+from ilc.runs.sweep_options import leave_out_foreign_options
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.S)

@@ -13,6 +13,7 @@ import yaml
 from torch import nn
 
 from ilc.runs import run
+from ilc.runs.study.definition import load_study
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -39,6 +40,16 @@ def test_method_of_the_extending_page_follows_its_steps(root: Path) -> None:
         method.before_step(step, optimizer)
         names.append(type(method.aggregator).__name__)
     assert names == ["Mean", "Mean", "AndMask", "AndMask"]
+
+
+def test_study_of_the_extending_page_is_read(root: Path, tmp_path: Path) -> None:
+    (text,) = (text for text in blocks(root / "docs" / "extending.md", "yaml") if "scripts/study.py" in text)
+    path = tmp_path / "median_sign.yaml"
+    path.write_text(text)
+    assert load_study(str(path)).files == (
+        "spirals/median_sign_runs.csv",
+        "spirals/median_sign_curves.csv",
+    )
 
 
 @pytest.fixture

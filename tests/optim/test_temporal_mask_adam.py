@@ -229,7 +229,7 @@ def test_no_parameters_and_sparse_gradients_are_refused() -> None:
 
 @pytest.mark.slow
 def test_costs_little_more_than_adam() -> None:
-    """`scripts/benchmark_optimizer.py` measures 1.3 at most; twice that allows for a busy machine."""
+    """`scripts/benchmark.py optimizer` measures 1.3 at most; twice that allows for a busy machine."""
     parameters = [nn.Parameter(torch.randn(512, 512)) for _ in range(20)]
     for p in parameters:
         p.grad = torch.randn_like(p)

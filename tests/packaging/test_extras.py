@@ -26,11 +26,15 @@ EXTRAS = {
     "distributed": set(),
     "models": set(),
     "consistency": {"consistency"},
-    "consistency/examples": {"consistency", "experiments"},
     "figures": {"figures"},
-    "search": {"experiments", "search"},
-    "coinrun": {"experiments", "coinrun"},
+    "experiments": {"experiments", "figures", "consistency"},
+    "experiments/coinrun": {"experiments", "figures", "coinrun"},
+    "runs/search": {"experiments", "search"},
+    "runs/study": {"experiments", "search"},
 }
+
+# Libraries that a benchmark compares ours with, where somebody installed them.
+COMPARED = {"opacus", "torchjd"}
 
 
 def imported(path: Path, at_top: bool) -> set[str]:
@@ -42,7 +46,7 @@ def imported(path: Path, at_top: bool) -> set[str]:
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add(str(node.module).split(".")[0])
-    return found - sys.stdlib_module_names - {"ilc", "torch"}
+    return found - sys.stdlib_module_names - {"ilc", "torch"} - COMPARED
 
 
 def test_imports_are_those_of_the_rooms_extras(root: Path) -> None:

@@ -4,6 +4,7 @@ Two signs are in use. The paper's *consistency* is at most ``-epsilon`` and high
 thesis's *inconsistency* is its negative. Functions called ``..._score`` return the paper's.
 """
 
+from ilc.consistency.ascent import search
 from ilc.consistency.definition import Consistency
 from ilc.consistency.expectation import LearningConsistency, invariant_learning_consistency
 from ilc.consistency.hessian_means import (
@@ -15,7 +16,6 @@ from ilc.consistency.hessian_means import (
 )
 from ilc.consistency.network import environment_losses
 from ilc.consistency.score import consistency_score
-from ilc.consistency.search import search
 from ilc.consistency.second_order import hessian_vector, quadratic
 
 __all__ = [

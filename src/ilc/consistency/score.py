@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
+from ilc.consistency.ascent import search
 from ilc.consistency.definition import Consistency
 from ilc.consistency.derivatives import Loss
-from ilc.consistency.search import search
 from ilc.consistency.second_order import hessian_vector, quadratic
 from ilc.errors import UserError
 

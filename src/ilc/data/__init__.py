@@ -1,7 +1,6 @@
 """Datasets: one per file, each handing over ``Environments``."""
 
 from ilc.data.batches import Batches
-from ilc.data.coinrun import make_coinrun
 from ilc.data.colored_mnist import make_colored_mnist
 from ilc.data.environment_batches import EnvironmentBatches
 from ilc.data.environments import Environments, Split
@@ -18,7 +17,6 @@ __all__ = [
     "ExampleBatches",
     "OneEnvironmentBatches",
     "Split",
-    "make_coinrun",
     "make_colored_mnist",
     "make_labelled_images",
     "make_linear_sem",

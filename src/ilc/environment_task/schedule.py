@@ -14,6 +14,7 @@ class Schedule:
     Attributes:
         milestones: fractions of ``max_epochs`` after which the learning rate falls.
         lr_decay: by which factor it then falls.
+        stop_at_loss: training risk at which the run ends, in the middle of an epoch too; None for none.
         evaluation_examples: at most this many examples of each split are evaluated, spread evenly
             over it; None for all.
         kept_share_by_parameter: whether the metrics hold the kept share of every parameter too.
@@ -24,6 +25,7 @@ class Schedule:
 
     milestones: tuple[float, ...] = ()
     lr_decay: float = 0.1
+    stop_at_loss: float | None = None
     evaluation_examples: int | None = None
     kept_share_by_parameter: bool = False
 

@@ -26,7 +26,7 @@ from ilc.processes import current
 from ilc.runs.random_state import seed_everything
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import check_selection
-from ilc.runs.task import Interrupted, Metrics
+from ilc.runs.task import CONVERGED, Interrupted, Metrics
 from ilc.seeding import generator_for, seed_for
 from ilc.stop_signals import asked
 
@@ -103,11 +103,12 @@ class EnvironmentTask:
         self._begun: _BegunEpoch | None = None
 
     def train_epoch(self) -> Metrics:
-        """Take one step per batch.
+        """Take one step per batch, or fewer where ``trainer.stop_at_loss`` is reached.
 
         Returns:
             ``mask/density``, the mean kept share of the steps; ``epoch/risk`` and, where the method adds
-            one, ``epoch/penalty``, their means; on request ``mask/density/NAME`` of every parameter.
+            one, ``epoch/penalty``, their means; on request ``mask/density/NAME`` of every parameter;
+            ``converged`` when ``trainer.stop_at_loss`` is reached.
 
         Raises:
             UserError: a risk, a penalty or a parameter is no longer finite.
@@ -125,10 +126,22 @@ class EnvironmentTask:
                 self._begun = begun
                 raise Interrupted
             self.take_step(inputs, targets, seen)
+            if self._has_converged(seen):
+                break
         self.scheduler.step()
         # Looked at once per epoch, so that an accelerator need not be waited for at every step.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
-        return seen.means(self.method.adds_penalty)
+        metrics = seen.means(self.method.adds_penalty)
+        return {**metrics, CONVERGED: 1} if self._has_converged(seen) else metrics
+
+    def _has_converged(self, seen: StepRecord) -> bool:
+        """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for."""
+        limit = self.schedule.stop_at_loss
+        # The batch's risk is nearly free; only when it is low is the whole training set asked.
+        if limit is None or float(seen.risks[-1]) > 2 * limit:
+            return False
+        some = self.data.pooled().spread(self.schedule.evaluation_examples)
+        return evaluate(self.model, some, self.risk, self.processes)["loss"] <= limit
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """One step along the aggregated gradient of a batch ``[E, N, ...]``."""

@@ -104,7 +104,7 @@ def _check_keys(rest: dict[str, Any], task: Callable[..., Task], own_of_trainer:
         if key == "trainer" and key not in types:
             raise UserError(unknown_key(f"trainer.{next(iter(value))}", own_of_trainer))
         if key not in types:
-            raise UserError(unknown_key(key, [*OWN, *types]))
+            raise UserError(unknown_key(key, {*OWN, *types}))
     parameters = list(inspect.signature(task).parameters.values())[2:]
     for parameter in parameters:
         if parameter.default is inspect.Parameter.empty and parameter.name not in rest:

@@ -22,7 +22,7 @@ from ilc.runs.random_state import random_state, seed_everything, set_random_stat
 from ilc.runs.run_directory import RunDirectory
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import RULES
-from ilc.runs.task import Interrupted, Metrics, Task
+from ilc.runs.task import CONVERGED, Interrupted, Metrics, Task
 from ilc.seeding import seed_for
 from ilc.stop_signals import Stopped, asked, finish_first
 
@@ -116,7 +116,8 @@ class _Run:
                 except Interrupted:
                     self._stop()
                 self._epoch += 1
-                if self._epoch % trainer.evaluate_every == 0 or self._epoch == trainer.max_epochs:
+                is_due = self._epoch % trainer.evaluate_every == 0 or self._epoch == trainer.max_epochs
+                if is_due or seen.get(CONVERGED):
                     metrics = self._evaluate(seen, logger)
                 progress.update(self._epoch, metrics)
         summary = self._summary()

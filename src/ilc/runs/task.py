@@ -10,6 +10,9 @@ from torch import nn
 Metrics = dict[str, Any]
 """Flat: numbers by names such as ``train/loss``."""
 
+CONVERGED = "converged"
+"""A metric of ``train_epoch`` by which a task ends its run: there is nothing more to learn."""
+
 
 class DataRecord(Protocol):
     """What a run writes down of its data."""

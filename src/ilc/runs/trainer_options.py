@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ilc.errors import UserError
 from ilc.runs.selection import RULES
-from ilc.runs.task import Metrics
+from ilc.runs.task import CONVERGED, Metrics
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,6 @@ class TrainerOptions:
             when train accuracy is above 97 % with test accuracy below 60 %.
         stop_below: training accuracy below which a run is given up once half of its epochs are over;
             None for never. Deviation: ours, to save time in searches; it looks at no test data.
-        stop_at_loss: training risk at which a run ends; None for none.
         selection: the rule that chooses the evaluation which the summary reports.
 
     Raises:
@@ -31,7 +30,6 @@ class TrainerOptions:
     evaluate_every: int = 1
     stop_when_memorised: bool = False
     stop_below: float | None = None
-    stop_at_loss: float | None = None
     selection: str = "last"
 
     def __post_init__(self) -> None:
@@ -48,8 +46,8 @@ class TrainerOptions:
             raise UserError(f"trainer.selection must be one of {', '.join(RULES)}, got {self.selection!r}")
 
     def reason_to_stop(self, metrics: Metrics) -> str | None:
-        """``memorised``, ``hopeless``, ``converged`` or None: the rule that applies to an evaluation."""
-        if self.stop_at_loss is not None and metrics.get("train/loss", float("inf")) <= self.stop_at_loss:
+        """``converged``, ``memorised``, ``hopeless`` or None: the rule that applies to an evaluation."""
+        if metrics.get(CONVERGED):
             return "converged"
         train = metrics.get("train/accuracy")
         if train is None:

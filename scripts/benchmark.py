@@ -1,0 +1,57 @@
+"""What a step costs, measured here and now: on a machine that does nothing else.
+
+    python scripts/benchmark.py gradients                           prints its tables
+    python scripts/benchmark.py gradients --to results/benchmark    also writes them as CSV
+
+``gradients``: the ways to obtain environment gradients, in time and memory. ``per_example``: a vote per
+example, against other libraries. ``optimizer``: the temporal AND-mask's Adam beside PyTorch's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from ilc.atomic import write_text
+from ilc.configuration.command_line import run_command
+from ilc.figures.discovery import modules
+
+
+def main() -> None:
+    """Measure, print, and write where asked to."""
+    found = {name.rpartition(".")[2]: name for name in modules("cost", "measurements")}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("name", choices=found, help="what to measure")
+    parser.add_argument("--steps", type=int, help="timed steps per way (default: its own)")
+    parser.add_argument("--to", type=Path, help="folder for the CSV files")
+    arguments = parser.parse_args()
+    options = {} if arguments.steps is None else {"steps": arguments.steps}
+    tables: dict[str, list[pd.DataFrame]] = {}
+    for part in import_module(found[arguments.name]).parts(**options).values():
+        for path, rows in part().items():
+            tables.setdefault(Path(path).name, []).append(rows)
+    for file, parts in tables.items():
+        table = pd.concat(parts, ignore_index=True)
+        show(file, table)
+        if arguments.to:
+            arguments.to.mkdir(parents=True, exist_ok=True)
+            write_text(arguments.to / file, table.to_csv(index=False))
+
+
+def show(title: str, table: pd.DataFrame) -> None:
+    """Print one table."""
+    drawn = Table(title=title)
+    for column in table.columns:
+        drawn.add_column(column.replace("_", " "), justify="left" if column == "way" else "right")
+    for row in table.itertuples(index=False):
+        drawn.add_row(*(str(value) for value in row))
+    Console().print(drawn)
+
+
+if __name__ == "__main__":
+    run_command(main)

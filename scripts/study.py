@@ -1,0 +1,72 @@
+"""Make the files behind a figure or table: the runs, searches and measurements of ``conf/study/NAME.yaml``.
+
+    python scripts/study.py --list
+    python scripts/study.py spirals_demo --workers 2
+
+Everything lies under ``outputs/study/NAME``. Killed at any moment, the same command continues. At the end the
+files are written to ``results/``, or below ``--results``. ``--export`` makes nothing and writes what is done.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path, PurePosixPath
+
+from rich.console import Console
+from rich.table import Table
+
+from ilc.configuration.command_line import run_command
+from ilc.errors import UserError
+from ilc.runs.search.files import RESULTS
+from ilc.runs.study.definition import load_study, study_names
+from ilc.runs.study.make import make_study, write_results
+
+OUTPUT = RESULTS.parent / "outputs" / "study"
+
+
+def main() -> None:
+    """List, or make, or export."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "name", nargs="?", help="a file in conf/study, or the path of one, which ends in .yaml"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes, one core each (default: 1)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where to write (default: results)")
+    parser.add_argument("--output", type=Path, help="folder of the runs (default: outputs/study/NAME)")
+    parser.add_argument("--export", action="store_true", help="make nothing, write what is done")
+    parser.add_argument("--list", action="store_true", help="show all studies")
+    arguments = parser.parse_args()
+    if arguments.list:
+        Console().print(table())
+        return
+    if arguments.name is None:
+        raise UserError(f"which study? There are {', '.join(study_names())}; --list says what they make")
+    study = load_study(arguments.name)
+    folder: Path = arguments.output or OUTPUT / study.name
+    if not arguments.export:
+        make_study(study, folder, arguments.workers)
+    write_results(study, folder, arguments.results)
+
+
+def table() -> Table:
+    """All studies: what each makes, its rough cost, what it is about."""
+    result = Table("study", "makes, below results/", "cost", "about")
+    for name in study_names():
+        study = load_study(name)
+        result.add_row(name, shortened(study.files), study.cost, study.about)
+    return result
+
+
+def shortened(files: tuple[str, ...]) -> str:
+    """Files by name, those of a folder with many by their number."""
+    folders = Counter(PurePosixPath(file).parent for file in files)
+    lines = []
+    for folder, n in folders.items():
+        own = [file for file in files if PurePosixPath(file).parent == folder]
+        lines += own if n <= 3 else [f"{folder}/: {n} files"]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    run_command(main)

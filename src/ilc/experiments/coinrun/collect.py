@@ -1,0 +1,130 @@
+"""The behavioural cloning dataset: frames of on-policy play with the expert's action distribution."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from numpy.lib.format import open_memmap
+from rich.console import Console
+from rich.progress import track
+
+from ilc.atomic import write_json
+from ilc.errors import UserError
+from ilc.experiments.coinrun.collection_plan import HORIZON, CollectionOptions, Shard, shards
+from ilc.experiments.coinrun.expert import Expert
+from ilc.experiments.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make_pinned_game
+from ilc.experiments.coinrun.levels import CLONING_TRAIN
+from ilc.experiments.coinrun.play import draw_actions
+from ilc.locked import locked
+from ilc.seeding import seed_for
+
+STATES_PER_WORKER = 20_000
+
+_memmap: Any = open_memmap  # Numpy left it without types.
+
+
+def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
+    """Make sure that the dataset is in ``folder``; return its own folder below.
+
+    Arrays ``train_frames.npy`` ``[E, N, 3, 64, 64]`` and ``test_frames.npy`` ``[M, 3, 64, 64]`` (uint8),
+    ``*_distributions.npy`` ``[..., 15]`` (float32) and ``manifest.json``. Until all is there it lies in
+    a folder ``.part``, from which an interrupted collection continues. Says what it does.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    mode = expert.sheet["mode"]
+    wanted = {**asdict(options), "mode": mode, "expert_sha256": expert.sha256, "horizon": HORIZON}
+    name = f"{mode}-{options.n_levels}x{options.states_per_level}-{options.n_test}"
+    path = folder / f"{name}-seed{options.seed}-{expert.sha256[:8]}"
+    if (path / "manifest.json").exists():
+        return path
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / f"{path.name}.lock"):
+            if not (path / "manifest.json").exists():
+                _collect(path, options, expert, wanted)
+    except OSError as error:
+        raise UserError(
+            f"cannot write the CoinRun states below {folder}: {error.strerror}. Make room or choose another "
+            "folder with data_dir=..., then give the same command again: it continues"
+        ) from error
+    return path
+
+
+def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dict[str, Any]) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.mkdir(exist_ok=True)
+    portions = list(shards(options))
+    n_states = options.n_levels * options.states_per_level + options.n_test
+    done = _shards_done(part / "progress.json")
+    waiting = [i for i in range(len(portions)) if i not in done]
+    Console().print(
+        f"collecting {n_states:,} CoinRun states with the expert into {path}"
+        + (f", continuing after {len(done)} of {len(portions)} parts" if done else ""),
+        highlight=False,
+        soft_wrap=True,
+    )
+    if not done:
+        for split, n in (("train", options.n_levels * options.states_per_level), ("test", options.n_test)):
+            _memmap(part / f"{split}_frames.npy", "w+", np.uint8, (n, *FRAME_SHAPE))
+            _memmap(part / f"{split}_distributions.npy", "w+", np.float32, (n, N_ACTIONS))
+    # Processes of one thread each, because games and network take turns; they take seconds to start.
+    workers = Parallel(
+        min(n_cores(), math.ceil(n_states / STATES_PER_WORKER)), return_as="generator_unordered"
+    )
+    played = workers(
+        delayed(_play)(i, portions[i], expert, seed_for(options.seed, f"shard {i}"), part) for i in waiting
+    )
+    for i in track(played, total=len(waiting), description="CoinRun states"):
+        done.append(i)
+        write_json(part / "progress.json", {"shards_done": done})
+    test_levels = np.empty(options.n_test, dtype=np.int64)
+    for shard in portions:
+        if shard.split == "test":
+            test_levels[np.concatenate(shard.rows)] = shard.levels
+    train_levels = list(CLONING_TRAIN[: options.n_levels])
+    manifest = {**wanted, "train_levels": train_levels, "test_levels": test_levels.tolist()}
+    write_json(part / "manifest.json", manifest)
+    part.rename(path)
+
+
+def _play(number: int, shard: Shard, expert: Expert, seed: int, folder: Path) -> int:
+    """Play the shard's games and write what is to be kept; return its number."""
+    random = np.random.default_rng(seed)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    game = make_pinned_game(shard.levels, expert.sheet["mode"], seed)
+    frames_out = _memmap(folder / f"{shard.split}_frames.npy", "r+")
+    distributions_out = _memmap(folder / f"{shard.split}_distributions.npy", "r+")
+    steps, rows = np.concatenate(shard.steps), np.concatenate(shard.rows)
+    games = np.repeat(np.arange(len(shard.levels)), [len(kept) for kept in shard.steps])
+    for step in range(int(steps.max()) + 1):
+        frames = frames_of(game)[1]
+        distributions = expert.network.distribution(torch.from_numpy(np.ascontiguousarray(frames)))
+        now = np.flatnonzero(steps == step)
+        frames_out[rows[now]] = frames[games[now]]
+        distributions_out[rows[now]] = distributions.numpy()[games[now]]
+        game.act(draw_actions(distributions, random))
+    game.close()
+    frames_out.flush()
+    distributions_out.flush()
+    torch.set_num_threads(threads)
+    return number
+
+
+def _shards_done(path: Path) -> list[int]:
+    return list(json.loads(path.read_text())["shards_done"]) if path.exists() else []
+
+
+def n_cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,99 @@
+"""CoinRun for behavioural cloning: frames of 64 levels, and what the expert would do (paper, section 3.3)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ilc.data.environments import Environments, Split
+from ilc.errors import UserError
+from ilc.objectives.risks import kl_divergence
+
+SOURCES = ("auto", "expert")
+
+
+def make_coinrun(
+    data_dir: str = "data",
+    source: str = "auto",
+    n_environments: int = 64,
+    examples_per_environment: int = 1000,
+    n_test: int = 2000,
+    collection_seed: int = 0,
+) -> Environments:
+    """Load the states, or collect them first with the expert that comes with the package.
+
+    Inputs ``[E, N, 3, 64, 64]`` uint8, mapped from their files; targets ``[E, N, 15]``, the expert's
+    action distribution. Every environment is one level; the test states are from other levels, one
+    each. All seeds of a run share the states: ``collection_seed`` makes others.
+
+    Args:
+        data_dir: the states lie below it in ``coinrun/``, 12 kB each.
+        source: ``auto`` or ``expert``, which is all there is.
+        n_environments: E, levels.
+        examples_per_environment: N, states of each.
+        n_test: test states.
+        collection_seed: of the play and of the choice of states.
+
+    Raises:
+        UserError: an unknown source, a number out of range, a folder that cannot be written to or
+            that does not hold what its manifest says.
+    """
+    # Imported late: playing needs more than loading.
+    from ilc.experiments.coinrun.collect import collect
+    from ilc.experiments.coinrun.collection_plan import CollectionOptions
+    from ilc.experiments.coinrun.expert import load_expert
+
+    if source not in SOURCES:
+        raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
+    options = CollectionOptions(n_environments, examples_per_environment, n_test, collection_seed)
+    expert = load_expert()
+    path = collect(Path(data_dir) / "coinrun", options, expert)
+    shape = (n_environments, examples_per_environment)
+    mode, millions = _manifest(path)["mode"], expert.sheet["frames"] / 1e6
+    frames, distributions = _split(path, "train", shape)
+    test = Split(*_split(path, "test", (n_test,)))
+    return Environments(
+        inputs=frames,
+        targets=distributions,
+        evaluation={"test": test},
+        source=f"CoinRun ({mode} levels), own PPO expert ({millions:.2g}M frames, {expert.sha256[:8]})",
+        # The test risk of the best student that does not look at the frame.
+        references={"constant/kl": _constant_kl(distributions.flatten(0, 1), test.targets)},
+        in_file=True,
+    )
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        values: dict[str, Any] = json.loads((path / "manifest.json").read_text())
+    except (OSError, json.JSONDecodeError) as error:
+        raise UserError(_damaged(path, "manifest.json", error)) from error
+    return values
+
+
+def _split(path: Path, split: str, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Frames ``[*shape, 3, 64, 64]`` and distributions ``[*shape, 15]`` of one split."""
+    tensors = []
+    for kind in ("frames", "distributions"):
+        name = f"{split}_{kind}.npy"
+        try:
+            # "c": pages are read when needed; writing, which nobody does, would not reach the file.
+            values = np.load(path / name, mmap_mode="c", allow_pickle=False)
+            tensors.append(torch.from_numpy(values.reshape(*shape, *values.shape[1:])))
+        except (OSError, ValueError, EOFError) as error:
+            raise UserError(_damaged(path, name, error)) from error
+    return tensors[0], tensors[1]
+
+
+def _damaged(path: Path, name: str, error: Exception) -> str:
+    return f"{path / name} is missing or damaged ({error}): remove {path}, and it is collected again"
+
+
+def _constant_kl(train: Tensor, test: Tensor) -> float:
+    mean = train.mean(dim=0, keepdim=True)
+    return float(kl_divergence(mean.log().expand(len(test), -1), test))

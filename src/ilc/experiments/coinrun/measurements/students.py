@@ -1,0 +1,83 @@
+"""How many levels the students of finished ``coinrun_bc`` runs solve that they and the expert never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from ilc.experiments.coinrun.expert import load_expert
+from ilc.experiments.coinrun.levels import UNSEEN
+from ilc.experiments.coinrun.play import Policy, returns_on
+from ilc.experiments.measurement import Parts, Tables
+
+
+def parts(runs: Sequence[str], levels: int = 500) -> Parts:
+    """``coinrun/unseen_levels.csv``: a part, and a row, for the expert and for every run.
+
+    Args:
+        runs: folders of finished runs.
+        levels: how many to play, one episode each.
+
+    Raises:
+        UserError: fewer than one level.
+    """
+    if levels < 1:
+        raise UserError(f"levels must be at least 1, got {levels}")
+    return {
+        "expert": partial(_play_expert, levels),
+        **{f"student{i}": partial(_play_student, Path(run), levels) for i, run in enumerate(runs)},
+    }
+
+
+def _play_expert(n_levels: int) -> Tables:
+    return _played("expert", load_expert().network.distribution, n_levels)
+
+
+def _play_student(run: Path, n_levels: int) -> Tables:
+    return _played(str(run), student(run), n_levels)
+
+
+def student(run: Path) -> Policy:
+    """The policy that a run ended with.
+
+    Raises:
+        UserError: not the folder of a finished CoinRun experiment.
+    """
+    if not (run / "done").exists():
+        raise UserError(
+            f"{run} is not the folder of a finished run: give the run's command again to finish it"
+        )
+    from ilc import load_run
+
+    loaded = load_run(run)
+    if loaded.config["name"] != "coinrun_bc":
+        raise UserError(
+            f"{run} is a run of {loaded.config['name']}, which plays no CoinRun: give one of coinrun_bc"
+        )
+    model: nn.Module = loaded.model
+
+    @torch.no_grad()
+    def distribution(frames: Tensor) -> Tensor:
+        logits: Tensor = model(frames)
+        return logits.softmax(dim=1)
+
+    return distribution
+
+
+def _played(player: str, policy: Policy, n_levels: int) -> Tables:
+    levels, mode = UNSEEN[:n_levels], load_expert().sheet["mode"]
+    returns = returns_on(policy, levels, mode)
+    row = {
+        "player": player,
+        "levels": len(levels),
+        "first_level": levels.start,
+        "mean_return": float(returns.mean()),
+        "success_rate": float((returns > 0).mean()),
+    }
+    return {"coinrun/unseen_levels.csv": pd.DataFrame([row])}

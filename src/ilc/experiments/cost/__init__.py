@@ -1,0 +1,3 @@
+"""What a step costs beside plain training, in time and memory."""
+
+TITLE = "Cost"

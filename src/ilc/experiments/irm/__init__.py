@@ -1,0 +1,3 @@
+"""Invariant Risk Minimization: the linear example, and digits whose colour misleads."""
+
+TITLE = "Invariant Risk Minimization"

@@ -1,0 +1,55 @@
+"""How alike the two votes of an example are during training: its loss's gradient, its share of the batch's.
+
+Trains as ``experiment=cifar_random_labels`` does, at a constant learning rate, on true and on random labels,
+with BatchNorm; see ``VotesTask``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+
+from ilc.experiments.measurement import Parts, Tables, trained
+
+TASK = "task=ilc.experiments.memorisation.votes_task.VotesTask"
+LABEL_NOISE = {"true_labels": 0.0, "random_labels": 1.0}
+
+
+def parts(seed: int = 0, epochs: int = 18, images: int = 4800, width: int = 8) -> Parts:
+    """``cifar/votes.csv``: a part for true and one for random labels, two or three minutes each.
+
+    Args:
+        seed: of data, network and batches.
+        epochs: of training.
+        images: for training.
+        width: of FastResNet.
+    """
+    return {
+        name: partial(_compare, noise, seed, epochs, images, width) for name, noise in LABEL_NOISE.items()
+    }
+
+
+def _compare(label_noise: float, seed: int, epochs: int, images: int, width: int) -> Tables:
+    """Train once; a row per comparison and threshold."""
+    run = trained(
+        [
+            "experiment=cifar_random_labels",
+            TASK,
+            "dataset.source=procedural",
+            f"dataset.n_environments={images}",
+            "dataset.n_test=10",
+            f"dataset.label_noise={label_noise}",
+            f"model.width={width}",
+            f"trainer.max_epochs={epochs}",
+            "trainer.milestones=[]",
+            f"seed={seed}",
+        ]
+    )
+    assert run.summary is not None, "trained ends with a summary"
+    table = pd.DataFrame(run.summary["votes"]).rename(
+        columns={"kept_share_one": "kept_share_loss", "kept_share_other": "kept_share_share"}
+    )
+    table.insert(0, "label_noise", label_noise)
+    table.insert(1, "seed", seed)
+    return {"cifar/votes.csv": table.assign(images=images, width=width, data_source=run.data.source)}

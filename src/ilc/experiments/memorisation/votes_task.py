@@ -1,0 +1,64 @@
+"""The task that trains with a vote per example and now and then compares the definitions of a vote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ilc.aggregators import GradientStatistics
+from ilc.environment_task import EnvironmentTask
+from ilc.environment_task.step_record import StepRecord
+from ilc.experiments.memorisation.vote_similarity import vote_similarity
+from ilc.gradients import example_loss, example_share
+from ilc.runs.task import Metrics
+
+THRESHOLDS = (0.1, 0.2, 0.4)
+EVERY = 40
+"""Steps between two comparisons."""
+
+
+class VotesTask(EnvironmentTask):
+    """``EnvironmentTask`` that takes both votes on one and the same batch, in the same state.
+
+    Convolution and linear weights only: a bias in front of BatchNorm has no gradient but rounding.
+    """
+
+    compared: list[dict[str, float]]
+    """A row per comparison and threshold: ``step``, ``threshold`` and ``vote_similarity``'s values."""
+
+    def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
+        """Compare, if it is time, then take the step."""
+        if self.step == 0:
+            self.compared = []
+        if self.step % EVERY == 0:
+            self.compared += self._compare(inputs, targets)
+        super().take_step(inputs, targets, seen)
+
+    def _compare(self, inputs: Tensor, targets: Tensor) -> list[dict[str, float]]:
+        before = {name: value.clone() for name, value in self.model.state_dict().items()}
+        loss = self._weights(example_loss(self.model, self.risk, inputs, targets).statistics)
+        self.model.load_state_dict(before)  # BatchNorm's running statistics have moved.
+        share = self._weights(example_share(self.model, self.risk, inputs, targets).statistics)
+        self.model.load_state_dict(before)
+        return [
+            {"step": self.step, "threshold": threshold, **vote_similarity(loss, share, threshold)}
+            for threshold in THRESHOLDS
+        ]
+
+    def _weights(self, statistics: dict[str, GradientStatistics]) -> dict[str, GradientStatistics]:
+        return {name: statistics[name] for name, p in self.model.named_parameters() if p.ndim > 1}
+
+    def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
+        """Beside the usual ones ``votes``, the rows."""
+        return {**super().remarks(evaluations, selected), "votes": self.compared}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Beside the usual, the rows so far."""
+        return {**super().state_dict(), "compared": self.compared}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        super().load_state_dict(state)
+        self.compared = state["compared"]

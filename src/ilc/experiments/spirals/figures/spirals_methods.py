@@ -1,0 +1,63 @@
+"""The methods of section 3.1 as a table: search, chosen configuration, accuracies, verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ilc.experiments.spirals.environments import READING
+from ilc.experiments.spirals.methods import (
+    AND_MASKS,
+    FEWER,
+    METHODS,
+    PERFECT,
+    RUNS,
+    as_in_the_paper,
+    read_methods,
+    read_trials,
+)
+from ilc.figures.style import median_and_range
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """A row per method."""
+    runs, fewer = (read_methods(results, "runs", folder) for folder in (RUNS, FEWER))
+    rows = []
+    for name, label in METHODS.items():
+        of_method, turned_less = runs[runs.method == label], fewer[fewer.method == label]
+        trials = read_trials(results, name)
+        states = trials.state.value_counts()
+        best = trials[trials.chosen].iloc[0]
+        rows.append(
+            {
+                "method": label,
+                "trials": f"{states['COMPLETE']} (+ {states.get('FAIL', 0)} failed)",
+                "trials at 99 % test": str(int((trials["test/accuracy"] >= PERFECT).sum())),
+                "chosen configuration": configuration(best),
+                "its trial, test %": f"{100 * best['test/accuracy']:.1f}",
+                "n": str(len(of_method)),
+                "train %": median_and_range(of_method["train/accuracy"]),
+                "test %": median_and_range(of_method["test/accuracy"]),
+                "seeds at 99 % test": str(int((of_method["test/accuracy"] >= PERFECT).sum())),
+                f"test %, {READING:g} revolutions (n = {len(turned_less)})": median_and_range(
+                    turned_less["test/accuracy"]
+                ),
+                "paper, test": "about 100 %" if label in AND_MASKS else "chance",
+                "verdict": "reproduced"
+                if as_in_the_paper(label, of_method["test/accuracy"])
+                else "not reproduced",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def configuration(trial: pd.Series) -> str:
+    """What a search chose freely for a trial, keys shortened to their last part."""
+    columns = [str(column) for column in trial.index]
+    parts = []
+    for key in columns[columns.index("value") + 1 : columns.index("step")]:
+        value = trial[key]
+        shown = f"{value:g}" if isinstance(value, float) else str(value)
+        parts.append(f"{key.split('.')[-1]} {shown}")
+    return ", ".join(parts)

@@ -1,0 +1,25 @@
+"""The committed tables of scored solutions, and how figures, tables and claims read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+SMALL = Path("consistency/solutions_small.csv")
+PAPER_SIZE = Path("consistency/solutions_paper.csv")
+EPSILON, DAMPING = 0.01, 0.1
+"""At which a score is reported."""
+
+
+def solutions(results: Path) -> pd.DataFrame:
+    """All solutions, with the inconsistency and the median gap in units of epsilon."""
+    table = pd.concat([pd.read_csv(results / file) for file in (SMALL, PAPER_SIZE)], ignore_index=True)
+    table["worst"] = table.inconsistency / table.epsilon
+    table["median"] = table.median_gap / table.epsilon
+    return table
+
+
+def reported(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows scored with the reported epsilon and damping."""
+    return table[(table.epsilon == EPSILON) & (table.damping == DAMPING)]

@@ -1,0 +1,56 @@
+"""Spirals at the paper's size, trained until a common risk, for the score by Hessian-vector products.
+
+All methods have the same settings, those of ``conf/tuned/spirals``. Training stops at the first step
+whose training risk is low enough, because curvature shrinks with the risk of a cross-entropy:
+solutions of unlike risk cannot be compared by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ilc.consistency.derivatives import Loss
+from ilc.consistency.large import LowRankExpansion, expand
+from ilc.consistency.network import environment_losses
+from ilc.experiments.measurement import trained
+from ilc.objectives import RISKS
+from ilc.seeding import generator_for
+
+METHODS: dict[str, float | None] = {"mean": None, "and_mask": 0.9, "geometric_mean": 0.9}
+"""Aggregators and the agreement thresholds that ``conf/tuned/spirals`` gives them."""
+STOP_AT = 0.01
+LANCZOS_STEPS = 20
+
+
+@dataclass(frozen=True)
+class NetworkSolution:
+    """A trained network: its parameters ``[P]``, one loss per environment, steps taken, test accuracy."""
+
+    theta: Tensor
+    losses: list[Loss]
+    steps: int
+    test_accuracy: float
+
+    def expansions(self) -> list[LowRankExpansion]:
+        """Leading curvature of every environment."""
+        generator = generator_for(0, "lanczos")
+        return [expand(loss, self.theta, LANCZOS_STEPS, generator) for loss in self.losses]
+
+
+def train_network(seed: int, method: str, *overrides: str) -> NetworkSolution:
+    """The 3 x 256 perceptron, trained on 32 environments of 1,280 examples."""
+    run = trained(
+        [
+            "experiment=spirals",
+            f"aggregator={method}",
+            f"seed={seed}",
+            f"trainer.stop_at_loss={STOP_AT}",
+            "trainer.stop_when_memorised=false",
+            *overrides,
+        ]
+    )
+    risk = RISKS["cross_entropy"]
+    losses, theta = environment_losses(run.model, risk, run.data.inputs, run.data.targets)
+    return NetworkSolution(theta, losses, run.task.step, run.metrics[-1]["test/accuracy"])

@@ -1,0 +1,47 @@
+"""Tables in the README and in ``docs/``: what stands between ``<!-- table:NAME -->`` and ``<!-- end -->``."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from ilc.errors import UserError
+
+MARKS = re.compile(r"(<!-- table:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+LINK = re.compile(r"\]\((?!\w+:|#)([^)]+)\)")
+
+
+def pages(root: Path) -> list[Path]:
+    """The pages that may show tables: the README and everything below ``docs/``."""
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+
+
+def with_tables(page: Path, tables: Path) -> str:
+    """The page's text with the tables that it shows as they are now.
+
+    Args:
+        page: a Markdown file.
+        tables: folder of the tables, ``NAME.md`` each.
+
+    Raises:
+        UserError: a mark names no table.
+    """
+
+    def fill(match: re.Match[str]) -> str:
+        table = tables / f"{match[2]}.md"
+        if not table.exists():
+            known = ", ".join(sorted(path.stem for path in tables.glob("*.md")))
+            raise UserError(f"{page} wants a table {match[2]!r}, which is not in {tables}: there are {known}")
+        return match[1] + relinked(table.read_text(), tables, page.parent) + match[3]
+
+    return MARKS.sub(fill, page.read_text())
+
+
+def relinked(text: str, before: Path, after: Path) -> str:
+    """Markdown from a page in one folder with its relative links as a page in another one needs them."""
+
+    def turn(match: re.Match[str]) -> str:
+        return f"]({Path(os.path.relpath(before / match[1], after)).as_posix()})"
+
+    return LINK.sub(turn, text)

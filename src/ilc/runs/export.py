@@ -1,0 +1,96 @@
+"""From run folders to tidy tables: one row per run, one row per evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from omegaconf import OmegaConf
+
+from ilc.atomic import write_atomically
+from ilc.configuration.resolve import METHOD_KEYS, method_of
+from ilc.errors import UserError
+
+
+def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read finished runs.
+
+    Args:
+        folders: run folders, or folders that hold some at any depth.
+        columns: dotted config keys to add as columns (``optimizer.lr``).
+
+    Returns:
+        ``runs``, one row per run with its summary and the command that repeats it, and ``curves``,
+        one row per evaluation. Both sorted by experiment, aggregator (``method`` for runs without
+        one), the columns asked for, seed.
+
+    Raises:
+        UserError: a folder holds no run, or one that is not done: none is left out silently.
+    """
+    runs: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
+    for folder in _run_folders(folders):
+        identity, provenance = _identity(folder, list(columns)), _json(folder / "provenance.json")
+        summary = _json(folder / "summary.json")
+        origin = {key: provenance[key] for key in ("command", "git_commit")}
+        runs.append({**identity, **summary, **origin})
+        for line in (folder / "metrics.jsonl").read_text().splitlines():
+            curves.append({**identity, **json.loads(line)})
+    methods = [key for key in METHOD_KEYS if any(key in row for row in runs)]
+    order = ["experiment", *methods, *columns, "seed"]
+    return (
+        pd.DataFrame(runs).sort_values(order, ignore_index=True),
+        pd.DataFrame(curves).sort_values([*order, "step"], ignore_index=True),
+    )
+
+
+def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> dict[Path, bytes]:
+    """Both tables as CSV, under the paths ``PREFIX_runs.csv`` and ``PREFIX_curves.csv``."""
+    tables = {"runs": runs} if curves is None else {"runs": runs, "curves": curves}
+    return {
+        prefix.with_name(f"{prefix.name}_{kind}.csv"): table.to_csv(index=False).encode()
+        for kind, table in tables.items()
+    }
+
+
+def write_files(files: Mapping[Path, bytes]) -> None:
+    """Write each file atomically, in a folder that is made if it is not there, and print its path.
+
+    Raises:
+        UserError: one cannot be written.
+    """
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+        print(path)
+
+
+def _run_folders(folders: Iterable[Path]) -> list[Path]:
+    found: list[Path] = []
+    for folder in folders:
+        runs = sorted(path.parent for path in folder.rglob("config.yaml"))
+        if not runs:
+            raise UserError(f"{folder} holds no run: name run folders, or a folder above them")
+        unfinished = [str(run) for run in runs if not (run / "done").exists()]
+        if unfinished:
+            raise UserError(f"not done: {', '.join(unfinished)}: finish those runs or remove their folders")
+        found += runs
+    return found
+
+
+def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
+    config = OmegaConf.load(folder / "config.yaml")
+    content = OmegaConf.to_container(config)
+    assert isinstance(content, dict)
+    values = {str(key): value for key, value in content.items()}
+    method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
+    identity = {"experiment": values["name"], method: method_of(values), "seed": values["seed"]}
+    return identity | {key: OmegaConf.select(config, key) for key in columns}
+
+
+def _json(path: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(path.read_text())
+    return values

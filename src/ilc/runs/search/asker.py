@@ -1,0 +1,135 @@
+"""The one process that owns a search: it begins trials and records how they end; workers only train.
+
+A trial that the storage calls running was left by a killed search: it is taken up again, with its parameters.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import optuna
+from optuna.trial import TrialState
+
+from ilc.errors import UserError
+from ilc.locked import lock
+from ilc.runs.search.definition import Definition
+from ilc.runs.search.space import draw
+from ilc.runs.search.storage import open_storage, sampler_for
+from ilc.runs.search.trial import Result, Trial
+
+
+class Asker:
+    """A search that is under way in ``folder``.
+
+    Raises:
+        UserError: another process has it, it is another search's, or it cannot be used.
+    """
+
+    def __init__(self, definition: Definition, folder: Path) -> None:
+        self._definition = definition
+        self._under_way: set[int] = set()
+        try:
+            descriptor = lock(folder)
+        except OSError as error:
+            raise UserError(f"cannot use {folder}: {error.strerror}. Choose another with --output") from error
+        if descriptor is None:
+            raise UserError(
+                f"another process searches in {folder}: wait until it ends, or choose another --output"
+            )
+        with ExitStack() as until_exit:
+            until_exit.callback(os.close, descriptor)
+            self.stored = open_storage(definition, folder)
+            self._until_exit = until_exit.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._until_exit.close()
+
+    def next(self) -> Trial | None:
+        """Take up a trial that was left, else begin one; None when enough are done or under way.
+
+        Raises:
+            UserError: more trials failed than are asked for.
+        """
+        left = self._numbers(TrialState.RUNNING) - self._under_way
+        if left:
+            number = min(left)
+        elif self._wants_another():
+            number = self.stored.ask().number
+        else:
+            return None
+        self._under_way.add(number)
+        # Trial reads what was drawn before a kill; the same keys then get the same values.
+        trial = optuna.Trial(self.stored, self.stored.get_trials(deepcopy=False)[number]._trial_id)
+        parameters = {}
+        for key, limits in self._definition.space.items():
+            self.stored.sampler = sampler_for(self._definition, number, key)
+            parameters[key] = draw(trial, key, limits)
+        return Trial(number, parameters)
+
+    def tell(self, number: int, result: Result) -> bool:
+        """Record how a trial ended: its value, or why it failed; return whether it counts.
+
+        Raises:
+            UserError: no run has the metric that is searched for.
+        """
+        if isinstance(result, str):
+            return self._fail(number, result)
+        metric = self._definition.metric
+        missing = [key for key in self._definition.objective if key not in result]
+        if missing:
+            raise UserError(
+                f"search {self._definition.name}: no run has the metric {missing[0]}. There are "
+                f"{', '.join(result)}"
+            )
+        value = float(result[metric])
+        if not math.isfinite(value):
+            return self._fail(number, f"{metric} is {value}")
+        self.stored.tell(number, value)
+        self._under_way.remove(number)
+        return True
+
+    @property
+    def n_complete(self) -> int:
+        """How many trials are done and count."""
+        return len(self._numbers(TrialState.COMPLETE))
+
+    def describe(self) -> str:
+        """Trials under way and failed, and the best value so far."""
+        shown = f"{len(self._under_way)} running, {len(self._numbers(TrialState.FAIL))} failed"
+        if self.n_complete:
+            shown += f", best {self._definition.metric} {self.stored.best_value:.4g}"
+        return shown
+
+    def _fail(self, number: int, message: str) -> bool:
+        trial = self.stored.get_trials(deepcopy=False)[number]
+        optuna.Trial(self.stored, trial._trial_id).set_user_attr("error", message)
+        self.stored.tell(number, state=TrialState.FAIL)
+        self._under_way.remove(number)
+        return False
+
+    def _numbers(self, state: TrialState) -> set[int]:
+        return {trial.number for trial in self.stored.get_trials(deepcopy=False, states=(state,))}
+
+    def _wants_another(self) -> bool:
+        """Whether another trial must begin, counting those under way as completed ones."""
+        states = Counter(trial.state for trial in self.stored.get_trials(deepcopy=False))
+        asked = self._definition.trials
+        if states[TrialState.FAIL] > asked:
+            failed = self.stored.get_trials(states=(TrialState.FAIL,))
+            raise UserError(
+                f"search {self._definition.name}: {len(failed)} trials failed, more than the {asked} "
+                "asked for. Change its space, or ask for more --trials. The last one: "
+                f"{failed[-1].user_attrs['error']}"
+            )
+        return states[TrialState.COMPLETE] + states[TrialState.RUNNING] < asked

@@ -1,0 +1,46 @@
+"""The files under ``results/`` and ``conf/tuned/`` that come of a search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ilc.configuration.compose import compose_experiment
+from ilc.configuration.groups import CONF
+from ilc.runs.search.definition import Definition
+from ilc.runs.search.storage import open_storage
+from ilc.runs.search.table import best_trial, tabulate_trials
+from ilc.runs.search.trial import overrides_of
+from ilc.runs.search.tuned import tuned_config
+
+RESULTS = CONF.parent / "results"
+"""The committed results."""
+
+
+def table_path(definition: Definition) -> str:
+    """Where the table of the trials belongs, below ``results/``."""
+    experiment = compose_experiment(overrides_of(definition, {}))["name"]
+    return f"{experiment}/search/{definition.name}_trials.csv"
+
+
+def tuned_path(definition: Definition, results: Path) -> Path:
+    """Where the best configuration belongs: ``conf/tuned/searched``, where ``tuned=`` finds it.
+
+    With results elsewhere it lies with them, so that a trial run changes no committed file.
+    """
+    folder = CONF / "tuned" / "searched" if results.resolve() == RESULTS else results / "tuned"
+    return folder / f"{definition.name}.yaml"
+
+
+def search_files(definition: Definition, folder: Path, table: Path, tuned: Path) -> dict[Path, bytes]:
+    """The contents of both files, as the search in ``folder`` stands; prints its best trial.
+
+    Raises:
+        UserError: no trial has completed.
+    """
+    stored = open_storage(definition, folder)
+    trials = tabulate_trials(stored, definition, folder)
+    content = tuned_config(stored, trials, definition)
+    best = best_trial(trials, definition)
+    counts = ", ".join(f"{n} {str(state).lower()}" for state, n in trials.state.value_counts().items())
+    print(f"{definition.name}: {counts}; best: trial {best.number}, {definition.metric} {best.value:.6g}")
+    return {table: trials.to_csv(index=False).encode(), tuned: content.encode()}

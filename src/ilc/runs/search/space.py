@@ -1,0 +1,68 @@
+"""Ranges of hyperparameters: how they are written, checked and drawn from.
+
+A range is ``{choice: [a, b, ...]}``, ``{uniform: [low, high]}``, ``{log_uniform: [low, high]}`` or
+``{integer: [low, high]}``, limits included. Its key is any override of ``src/train.py``, a group
+such as ``optimizer`` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from optuna import Trial
+
+from ilc.errors import UserError
+
+Value = bool | int | float | str | None
+
+DRAWS: dict[str, Callable[[Trial, str, Sequence[Any]], Value]] = {
+    "choice": lambda trial, key, values: trial.suggest_categorical(key, values),
+    "uniform": lambda trial, key, limits: trial.suggest_float(key, *limits),
+    "log_uniform": lambda trial, key, limits: trial.suggest_float(key, *limits, log=True),
+    "integer": lambda trial, key, limits: trial.suggest_int(key, *limits),
+}
+"""Kinds of range by name."""
+
+
+def draw(trial: Trial, key: str, limits: dict[str, Any]) -> Value:
+    """The trial's value of this key: drawn by its sampler, or the one it already has."""
+    ((kind, values),) = limits.items()
+    return DRAWS[kind](trial, key, values)
+
+
+def first_value(limits: dict[str, Any]) -> Value:
+    """One value of the range, to try whether the key exists."""
+    ((_, values),) = limits.items()
+    value: Value = values[0]
+    return value
+
+
+def override(key: str, value: Value) -> str:
+    """The value as a Hydra override, exact to the last bit."""
+    words: dict[Any, str] = {True: "true", False: "false", None: "null"}
+    return f"{key}={words[value] if value is None or isinstance(value, bool) else value}"
+
+
+def check_range(key: str, limits: Any) -> None:
+    """Raise UserError unless ``limits`` is a range as the module describes."""
+    known = ", ".join(DRAWS)
+    if not isinstance(limits, dict) or len(limits) != 1 or next(iter(limits)) not in DRAWS:
+        raise UserError(f"space.{key} must be one range, of the kinds {known}; got {limits!r}")
+    ((kind, values),) = limits.items()
+    if kind == "choice":
+        plain = isinstance(values, list) and all(
+            isinstance(v, (bool, int, float, str, type(None))) for v in values
+        )
+        if not plain or not values:
+            raise UserError(f"space.{key}.choice must be a list of plain values, got {values!r}")
+        return
+    number = int if kind == "integer" else (int, float)
+    is_pair = isinstance(values, list) and len(values) == 2
+    if not is_pair or not all(isinstance(v, number) and not isinstance(v, bool) for v in values):
+        raise UserError(f"space.{key}.{kind} must be two numbers [low, high], got {values!r}")
+    low, high = values
+    if not low <= high or (kind == "log_uniform" and low <= 0):
+        raise UserError(
+            f"space.{key}.{kind} must rise from low to high, above 0 if log_uniform, got {values!r}"
+        )

@@ -1,0 +1,72 @@
+"""What a search found, as a tidy table of all trials, and which of them is the best."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pandas as pd
+from optuna.trial import TrialState
+
+from ilc.configuration.compose import command_of
+from ilc.errors import UserError
+from ilc.runs.search.definition import Definition
+from ilc.runs.search.trial import folder_of, overrides_of
+
+
+def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) -> pd.DataFrame:
+    """A row per trial, failed ones included: parameters, the summary of its run, what repeats it.
+
+    Columns: ``search``, ``number``, ``state``, ``chosen`` (whether it is the best by the definition's
+    rule), ``value``, the keys of the space, the summary's entries (empty for a trial that did not
+    complete), ``error`` and ``command``.
+    """
+    rows = []
+    for trial in stored.get_trials(deepcopy=False):
+        run = folder_of(folder, trial.number)
+        summary: dict[str, Any] = {}
+        if trial.state == TrialState.COMPLETE:
+            summary = json.loads((run / "summary.json").read_text())
+            summary["git_commit"] = json.loads((run / "provenance.json").read_text())["git_commit"]
+        parameters = {key: trial.params[key] for key in definition.space if key in trial.params}
+        rows.append(
+            {
+                "search": definition.name,
+                "number": trial.number,
+                "state": trial.state.name,
+                "value": trial.value,
+                **parameters,
+                **summary,
+                "error": trial.user_attrs.get("error"),
+                "command": command_of(overrides_of(definition, parameters)),
+            }
+        )
+    table = pd.DataFrame(rows)
+    if rows:
+        chosen = table.index.isin(_ranked(table, definition).index[:1])
+        table.insert(list(table.columns).index("value"), "chosen", chosen)
+    return table
+
+
+def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
+    """The row that the definition's rule chooses among the completed ones.
+
+    Raises:
+        UserError: none completed.
+    """
+    if trials.empty or not (trials.state == "COMPLETE").any():
+        raise UserError(
+            f"search {definition.name}: no trial has completed yet: give the search's command again"
+        )
+    return _ranked(trials, definition).iloc[0]
+
+
+def _ranked(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
+    """The completed ones, best first."""
+    complete = trials[trials.state == "COMPLETE"]
+    if complete.empty:
+        return complete
+    rising = [way == "minimize" for way in definition.objective.values()]
+    return complete.sort_values([*definition.objective, "number"], ascending=[*rising, True])

@@ -1,0 +1,69 @@
+"""The best configuration of a search, as a file for ``conf/tuned/``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optuna
+import pandas as pd
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from ilc.configuration.groups import CONF
+from ilc.runs.search.definition import Definition
+from ilc.runs.search.table import best_trial
+from ilc.runs.search.trial import overrides_of
+
+# Overrides that say what is run where and how time is saved in the search, not how well it was set.
+NOT_SETTINGS = (
+    *("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger"),
+    *("trainer.stop_below", "trainer.evaluation_examples"),
+)
+
+
+def tuned_config(stored: optuna.Study, trials: pd.DataFrame, definition: Definition) -> str:
+    """The best configuration as text, with where it comes from in comments.
+
+    Args:
+        stored: the search's trials.
+        trials: their table.
+        definition: the search.
+
+    Raises:
+        UserError: no trial has completed.
+    """
+    best = best_trial(trials, definition)
+    # From the storage: a table's columns do not keep the values' types.
+    groups, settings = _settings(overrides_of(definition, stored.get_trials()[int(best.number)].params))
+    states = trials.state.value_counts()
+    experiment = next((o for o in definition.fixed if o.startswith("experiment=")), "")
+    kind = {"random": "random search", "tpe": "Optuna's TPE"}[definition.sampler]
+    lines = [
+        "# @package _global_",
+        f"# python src/train.py {experiment} tuned=searched/{definition.name} seed=0",
+        f"# Best of {states['COMPLETE']} completed trials ({states.get('FAIL', 0)} failed) by {kind}:",
+        f"# trial {best.number}, {definition.metric} {best.value:.6g}.",
+        *(f"# {part}" for part in f"Rule: {definition.rule}.".split("; ")),
+        f"# Made by: python scripts/search.py {definition.name} --export",
+    ]
+    if groups:
+        lines += ["defaults:", *(f"  - override /{group}: {choice}" for group, choice in groups.items())]
+    return "\n".join(lines) + "\n" + (OmegaConf.to_yaml(OmegaConf.create(settings)) if settings else "")
+
+
+def _settings(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """A run's overrides as choices of groups and as nested values."""
+    groups: dict[str, str] = {}
+    settings = OmegaConf.create({})
+    kept = [text for text in overrides if not text.startswith("~")]
+    for entry in OverridesParser.create().parse_overrides(kept):
+        key = entry.key_or_group.lstrip("+")
+        if key in NOT_SETTINGS:
+            continue
+        if (CONF / key).is_dir():
+            groups[key] = str(entry.value())
+        else:
+            OmegaConf.update(settings, key, entry.value(), force_add=True)
+    nested = OmegaConf.to_container(settings)
+    assert isinstance(nested, dict)
+    return groups, {str(key): value for key, value in nested.items()}

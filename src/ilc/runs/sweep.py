@@ -1,0 +1,136 @@
+"""Sweeps: every combination of overrides that name several values, each in a run folder of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ilc.atomic import write_text
+from ilc.configuration.compose import combinations, command_of, compose_config, compose_experiment
+from ilc.configuration.resolve import run_name
+from ilc.errors import UserError
+from ilc.locked import lock
+from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.runner import run
+from ilc.runs.sweep_options import leave_out_foreign_options
+from ilc.runs.workers import Job, run_jobs
+
+WORKER = ("threads=1", "logger=none")
+"""Overrides of every run in a worker, which has one core; neither changes its numbers."""
+
+FAILED = "failed.txt"
+"""File in a run folder with the message of a run that failed by its own fault."""
+
+SECONDS_TO_DIE = 5
+
+
+def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
+    """Run folder -> its overrides; combinations that name one and the same run count once.
+
+    Args:
+        overrides: as on the command line of ``src/train.py -m``.
+        output: folder of the run folders.
+
+    Raises:
+        HydraException, UserError: an override that does not fit.
+    """
+    runs = {}
+    for combination in combinations(overrides):
+        own = leave_out_foreign_options(combination)
+        runs[output / run_name(compose_config(own))] = own
+    return runs
+
+
+def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any]:
+    """Make the run of these overrides, or continue it, or do nothing when it is done; return its summary.
+
+    Args:
+        overrides: of one run.
+        folder: its folder.
+        sweep: whether the recorded command is one of a sweep (``-m``).
+
+    Raises:
+        HydraException: an override that does not fit.
+        UserError: anything else a user can mend.
+    """
+    _wait_for_the_dying(folder)
+    return run(compose_experiment(overrides, sweep), folder, command_of(overrides, sweep))
+
+
+def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any] | str:
+    """As ``train``, but a run that fails by its own fault (it diverged) returns its message.
+
+    The message is kept in ``FAILED``.
+
+    Raises:
+        HydraException: an override that does not fit.
+        UserError: not the run's fault, such as a full disk.
+    """
+    note = folder / FAILED
+    try:
+        summary = train(overrides, folder, sweep)
+    except UserError as error:
+        if isinstance(error.__cause__, OSError):
+            raise
+        write_text(note, f"{error}\n")
+        return str(error)
+    note.unlink(missing_ok=True)
+    return summary
+
+
+def make(runs: Mapping[Path, Sequence[str]], n_workers: int, progress: JobsProgress) -> dict[Path, str]:
+    """Make the runs side by side, each with one core; what a run prints goes to ``log.txt`` in its folder.
+
+    Args:
+        runs: as ``plan`` returns them, with ``WORKER`` among the overrides.
+        n_workers: how many at a time.
+        progress: advanced by one for every run that ends.
+
+    Returns:
+        Folder -> message of those that failed; the others were made all the same.
+    """
+    jobs: list[Job[dict[str, Any] | str]] = [
+        Job(str(folder), partial(attempt, list(overrides), folder, sweep=True), folder / "log.txt")
+        for folder, overrides in runs.items()
+    ]
+    failures = {}
+    ended = run_jobs(jobs, n_workers)
+    with closing(ended):
+        for name, result in ended:
+            if not isinstance(result, dict):
+                failures[Path(name)] = str(result)
+            progress.advance()
+    return failures
+
+
+def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
+    """Make the runs one after another in this process, which shows what they print and each folder.
+
+    Returns:
+        As ``make``.
+    """
+    failures = {}
+    for folder, overrides in runs.items():
+        try:
+            train(overrides, folder, sweep=True)
+        except UserError as error:
+            failures[folder] = str(error)
+            print(f"Error: {error}", file=sys.stderr)
+        print(folder)
+    return failures
+
+
+def _wait_for_the_dying(folder: Path) -> None:
+    """Give the worker of a killed command the moment by which it outlives the command."""
+    for _ in range(10 * SECONDS_TO_DIE):
+        descriptor = lock(folder)
+        if descriptor is not None:
+            os.close(descriptor)
+            return
+        time.sleep(0.1)

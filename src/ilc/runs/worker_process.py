@@ -1,0 +1,66 @@
+"""What happens in a worker: jobs come through a pipe, results go back; see ``ilc.runs.workers``."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from ilc.errors import UserError
+
+
+def work(pipe: Connection) -> None:
+    """Do the jobs that come through the pipe, all life long."""
+    threading.Thread(target=die_with_parent, daemon=True).start()
+    # Ctrl-C reaches every process of a terminal: the parent ends its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        pipe.send_bytes(_result(pipe.recv_bytes()))
+
+
+def die_with_parent() -> None:
+    """End this process with the one that started it, which cannot tell it any more when it is killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _result(content: bytes) -> bytes:
+    """What a pickled job returns or how it failed, pickled."""
+    result: tuple[str, Any]
+    try:
+        call, log = pickle.loads(content)
+        _print_to(log)
+        # Read only now, because reading it imports what it needs, which may print.
+        job = pickle.loads(call)
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(1)
+        return pickle.dumps(("value", job()))
+    except UserError as error:
+        result = "error", str(error)
+    except OSError as error:
+        result = "error", f"{error.filename or 'a file'}: {error.strerror or error}. Is there room for it?"
+    except BaseException:
+        result = "defect", traceback.format_exc()
+    print(result[1], file=sys.stderr)
+    return pickle.dumps(result)
+
+
+def _print_to(log: Path) -> None:
+    """Send what this process prints, libraries in C included, to the end of a file."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    for stream in (sys.stdout, sys.stderr):
+        assert isinstance(stream, io.TextIOWrapper)
+        stream.reconfigure(line_buffering=True)  # Flushes, and whoever looks into the file sees every line.
+    with log.open("ab") as file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)

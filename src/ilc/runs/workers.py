@@ -1,0 +1,143 @@
+"""Processes that work side by side: the one way in which several cores are used.
+
+A worker is a fresh interpreter, because a copy of one that runs threads may hang, and has one core. It
+does one job after another and dies with the process that started it, however that dies.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from ilc.errors import UserError
+from ilc.runs.worker_process import work
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Job(Generic[T]):
+    """Something for a worker to do.
+
+    Attributes:
+        name: by which its result is known.
+        call: called without arguments; it and what it returns are pickled.
+        log: everything printed meanwhile is added to this file, which is made with its folder.
+    """
+
+    name: str
+    call: Callable[[], T]
+    log: Path
+
+
+class Workers(Generic[T]):
+    """At most ``n`` processes, started when there is something to do and ended with the ``with`` block.
+
+    Raises:
+        UserError: ``n`` is below 1.
+    """
+
+    def __init__(self, n: int) -> None:
+        if n < 1:
+            raise UserError(f"--workers must be at least 1, got {n}")
+        self._n = n
+        self._idle: list[_Worker] = []
+        self._busy: dict[Connection, tuple[_Worker, Job[T]]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        workers = [*self._idle, *(worker for worker, _ in self._busy.values())]
+        for worker in workers:
+            worker.process.kill()  # What they write survives being killed at any moment.
+        for worker in workers:
+            worker.process.join()
+
+    @property
+    def n_busy(self) -> int:
+        """How many jobs are under way."""
+        return len(self._busy)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another job can start."""
+        return self.n_busy < self._n
+
+    def start(self, job: Job[T]) -> None:
+        """Give the job to a worker; there must be room."""
+        assert self.has_room, "wait until a job has ended"
+        content = pickle.dumps((pickle.dumps(job.call), job.log))
+        while True:
+            worker = self._idle.pop() if self._idle else _Worker()
+            try:
+                worker.pipe.send_bytes(content)
+            except OSError:  # Killed from outside while it had nothing to do.
+                worker.process.join()
+                continue
+            self._busy[worker.pipe] = (worker, job)
+            return
+
+    def wait(self, seconds: float | None = None) -> list[tuple[str, T | UserError]]:
+        """The jobs that have ended, by name, with what they returned or the UserError that ended them.
+
+        Args:
+            seconds: how long to wait for the first; None for as long as it takes.
+
+        Raises:
+            RuntimeError: a job raised anything but a UserError or OSError, or could not be read.
+        """
+        ended: list[tuple[str, T | UserError]] = []
+        for pipe in wait(list(self._busy), seconds):
+            assert isinstance(pipe, Connection)
+            worker, job = self._busy.pop(pipe)
+            try:
+                kind, value = pickle.loads(pipe.recv_bytes())
+            except (EOFError, OSError):
+                worker.process.join()
+                status = worker.process.exitcode
+                message = f"its process was ended from outside (exit status {status}; was memory short?)"
+                ended.append((job.name, UserError(f"{message}. The same command continues")))
+                continue
+            self._idle.append(worker)
+            if kind == "defect":
+                raise RuntimeError(f"{job.name} failed, see {job.log}\n{value}")
+            ended.append((job.name, UserError(value) if kind == "error" else value))
+        return ended
+
+
+def run_jobs(jobs: Iterable[Job[T]], n_workers: int) -> Generator[tuple[str, T | UserError], None, None]:
+    """Do all jobs and yield the name and result, or UserError, of each as it ends.
+
+    Use it within ``contextlib.closing``: what leaves the loop early then takes the workers along.
+
+    Raises:
+        UserError, RuntimeError: as ``Workers``.
+    """
+    with Workers[T](n_workers) as workers:
+        for job in jobs:
+            while not workers.has_room:
+                yield from workers.wait()
+            workers.start(job)
+        while workers.n_busy:
+            yield from workers.wait()
+
+
+class _Worker:
+    """A process and the parent's end of the pipe to it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process: SpawnProcess = context.Process(target=work, args=(other,))
+        self.process.start()
+        other.close()  # So that the pipe ends with the worker.

@@ -1,0 +1,104 @@
+"""CoinRun as environments: mapped from files, collected when needed, in a run of the experiment."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ilc.data import Environments
+from ilc.errors import UserError
+from ilc.experiments.coinrun.data import make_coinrun
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+SIZES = {"n_environments": 4, "examples_per_environment": 12, "n_test": 10}
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    make_coinrun(str(folder), **SIZES)
+    return folder
+
+
+@pytest.fixture
+def data(data_dir: Path) -> Environments:
+    return make_coinrun(str(data_dir), **SIZES)
+
+
+def test_environments(data: Environments) -> None:
+    assert data.inputs.shape == (4, 12, 3, 64, 64)
+    assert data.inputs.dtype == torch.uint8
+    assert data.targets.shape == (4, 12, 15)
+    assert data.evaluation["test"].inputs.shape == (10, 3, 64, 64)
+    assert data.n_outputs == 15
+    assert "own PPO expert" in data.source
+    assert data.references["constant/kl"] > 0
+
+
+def test_frames_stay_in_their_file(data: Environments, data_dir: Path) -> None:
+    """What the tensors point to is the mapped file; moving and pooling copy nothing."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("needs /proc, as on Linux")
+    assert data.to(torch.device("cpu")) is data
+    address = data.inputs.data_ptr()
+    assert data.pooled().inputs.data_ptr() == address
+    for line in maps.read_text().splitlines():
+        start, end = (int(number, 16) for number in line.split()[0].split("-"))
+        if start <= address < end:
+            assert line.endswith("train_frames.npy")
+            break
+    else:
+        pytest.fail("the frames are nowhere")
+
+
+def test_the_fingerprint_is_that_of_the_values(data: Environments) -> None:
+    copy = Environments(data.inputs.clone(), data.targets.clone(), data.evaluation)
+    assert data.fingerprint() == copy.fingerprint()
+    copy.inputs[0, 0, 0, 0, 0] += 1
+    assert data.fingerprint() != copy.fingerprint()
+
+
+def test_a_damaged_file_is_named(data_dir: Path, tmp_path: Path) -> None:
+    make_coinrun(str(tmp_path), **SIZES)
+    (frames,) = tmp_path.glob("coinrun/*/train_frames.npy")
+    content = frames.read_bytes()
+    frames.write_bytes(content[: len(content) // 2])
+    with pytest.raises(UserError, match=r"train_frames.npy is missing or damaged"):
+        make_coinrun(str(tmp_path), **SIZES)
+    with pytest.raises(UserError, match=r"dataset.source must be one of auto, expert"):
+        make_coinrun(str(tmp_path), source="openai", **SIZES)
+
+
+def test_the_experiment_collects_trains_and_says_so(
+    train: TrainCommand, data_dir: Path, tmp_path: Path
+) -> None:
+    options = (
+        "experiment=coinrun_bc",
+        *(f"dataset.{key}={value}" for key, value in SIZES.items()),
+        "dataset.batch_size=4",
+        "model.width=4",
+        "trainer.max_epochs=4",
+        "logger=none",
+        "device=cpu",
+    )
+    runs = {}
+    for name, aggregator in (("masked", "temporal_mask"), ("plain", "mean")):
+        folder = tmp_path / name
+        done = train(*options, f"aggregator={aggregator}", f"hydra.run.dir={folder}")
+        assert done.returncode == 0, done.stderr
+        assert ("collecting 58 CoinRun states" in done.stdout) == (name == "masked")  # Once.
+        runs[name] = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert {"train/kl", "test/kl", "test/accuracy", "mask/density"} <= runs[name][-1].keys()
+        assert runs[name][-1]["step"] == 4 * 4
+        provenance = json.loads((folder / "provenance.json").read_text())
+        assert "own PPO expert" in provenance["data_source"]
+    assert all(row["mask/density"] == 1 for row in runs["plain"])
+    assert runs["masked"][-1]["mask/density"] < 1
+    assert np.isfinite(runs["masked"][-1]["test/kl"])

@@ -1,0 +1,130 @@
+"""Training of the expert in miniature, and the expert that comes with the package."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ilc.errors import UserError
+from ilc.experiments.coinrun.expert import SHIPPED, load_expert
+from ilc.experiments.coinrun.expert_options import ExpertOptions
+from ilc.experiments.coinrun.expert_training import network_of, policy_settings, train_expert
+from ilc.experiments.coinrun.levels import UNSEEN
+from ilc.experiments.coinrun.network import ExpertNetwork
+from ilc.experiments.coinrun.play import draw_actions, random_policy, returns_on
+
+CPU = torch.device("cpu")
+OPTIONS = ExpertOptions(
+    mode="easy",
+    frames=512,
+    n_games=16,
+    n_steps=16,
+    minibatches=2,
+    update_epochs=1,
+    lr=1e-3,
+    gamma=0.99,
+    gae_lambda=0.95,
+    entropy_bonus=0.01,
+    clip_range=0.2,
+    width=2,
+    features=8,
+    blocks=0,
+    bfloat16=False,
+    seed=0,
+    checkpoint_every=256,
+    threads=1,
+)
+
+
+def test_training_continues_where_it_was(tmp_path: Path) -> None:
+    first, frames = train_expert(OPTIONS, tmp_path, CPU)
+    assert frames == 512
+    state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert state["frames"] == 512
+    same, _ = train_expert(OPTIONS, tmp_path, CPU)  # Nothing is left to do.
+    for a, b in zip(first.parameters(), same.parameters(), strict=True):
+        assert torch.equal(a, b)
+    longer, _ = train_expert(dataclasses.replace(OPTIONS, frames=2048), tmp_path, CPU)
+    state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert state["frames"] == 2048
+    assert any(not torch.equal(a, b) for a, b in zip(first.parameters(), longer.parameters(), strict=True))
+    curve = pd.read_csv(tmp_path / "curve.csv")["frames"]
+    assert curve.is_monotonic_increasing
+    assert curve.is_unique
+
+
+@pytest.mark.parametrize(("blocks", "bfloat16"), [(0, False), (1, False), (2, True)])
+def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool) -> None:
+    from stable_baselines3 import PPO
+
+    from ilc.experiments.coinrun.levels import EXPERT_TRAIN
+    from ilc.experiments.coinrun.procgen_env import CoinRunVecEnv
+
+    environment = CoinRunVecEnv(4, EXPERT_TRAIN, "easy", seed=0)
+    options = dataclasses.replace(OPTIONS, blocks=blocks, bfloat16=bfloat16)
+    kwargs = policy_settings(options)
+    torch.manual_seed(0)
+    policy: Any = PPO(
+        "CnnPolicy", environment, n_steps=4, batch_size=16, policy_kwargs=kwargs, device="cpu"
+    ).policy
+    with torch.no_grad():
+        policy.action_net.weight.mul_(1e4)  # Else all actions are nearly alike.
+    frames = torch.from_numpy(environment.reset().copy())
+    expected = policy.get_distribution(frames).distribution.probs
+    ours = network_of(policy, options).distribution(frames)
+    assert (ours > 1.2 / 15).any()
+    relative, absolute = (0.05, 0.005) if bfloat16 else (1e-4, 1e-6)
+    torch.testing.assert_close(ours, expected, rtol=relative, atol=absolute)
+    environment.close()
+
+
+def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path) -> None:
+    train_expert(OPTIONS, tmp_path, CPU)
+    with pytest.raises(UserError, match="cannot be continued from"):
+        train_expert(dataclasses.replace(OPTIONS, width=3, frames=1024), tmp_path, CPU)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"frames": 0}, {"minibatches": 7}, {"gamma": 1.5}, {"seed": -1}, {"blocks": -1}]
+)
+def test_bad_options_are_named(wrong: dict[str, float]) -> None:
+    with pytest.raises(UserError, match=next(iter(wrong))):
+        dataclasses.replace(OPTIONS, **wrong)  # type: ignore[arg-type]
+
+
+def test_actions_follow_the_probabilities() -> None:
+    probabilities = torch.tensor([[0.5, 0.0, 0.3, 0.2]]).expand(20_000, -1)
+    counts = np.bincount(draw_actions(probabilities, np.random.default_rng(0)), minlength=4) / 20_000
+    np.testing.assert_allclose(counts, [0.5, 0.0, 0.3, 0.2], atol=0.015)
+
+
+def test_the_shipped_expert_is_small_and_plain() -> None:
+    expert = load_expert()
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 5e6
+    state = torch.load(SHIPPED / "expert.pt", weights_only=True)
+    assert all(isinstance(value, torch.Tensor) for value in state.values())
+    assert isinstance(expert.network, ExpertNetwork)
+    assert expert.sheet["evaluated_levels"] >= 500
+    first, last = expert.sheet["levels_evaluated_on"]
+    assert last < expert.sheet["levels_trained_on"][0]
+    assert last - first + 1 == expert.sheet["evaluated_levels"]
+
+
+@pytest.mark.slow
+def test_the_shipped_expert_solves_twice_as_many_unseen_levels_as_chance() -> None:
+    """Levels that its sheet does not count, 100 of them: it is far from a tie."""
+    expert = load_expert()
+    levels = UNSEEN[5000:5100]
+    solved, by_chance = (
+        (returns_on(policy, levels, expert.sheet["mode"]) > 0).mean()
+        for policy in (expert.network.distribution, random_policy)
+    )
+    assert solved >= 2 * by_chance
+    assert abs(solved - expert.sheet["success_rate"]) < 0.15
+    assert expert.sheet["success_rate"] >= 2 * expert.sheet["success_rate_of_a_random_policy"]

@@ -1,0 +1,85 @@
+"""The verdicts on the spirals follow the numbers, and the committed numbers are complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ilc.experiments.spirals.claims.accuracy import claims
+from ilc.experiments.spirals.methods import (
+    AND_MASKS,
+    FEWER,
+    METHODS,
+    RUNS,
+    TRIALS,
+    read_methods,
+    read_trials,
+)
+
+AT_CHANCE, GOOD = 0.51, 0.995
+
+
+def _write_methods(folder: Path, accuracy: dict[str, float], lucky_trials: dict[str, int]) -> None:
+    """Three seeds per method with this test accuracy, of ten trials this many perfect ones."""
+    (folder / RUNS).mkdir(parents=True)
+    (folder / TRIALS).mkdir()
+    for name, label in METHODS.items():
+        runs = pd.DataFrame({"seed": range(3), "test/accuracy": accuracy[label]})
+        runs.to_csv(folder / RUNS / f"{name}_runs.csv", index=False)
+        values = [1.0 if i < lucky_trials.get(label, 0) else 0.5 for i in range(10)]
+        failed = pd.DataFrame({"state": ["FAIL"], "test/accuracy": [float("nan")]})
+        trials = pd.concat([pd.DataFrame({"state": "COMPLETE", "test/accuracy": values}), failed])
+        trials.to_csv(folder / TRIALS / f"{name}_trials.csv", index=False)
+
+
+def _as_published() -> dict[str, float]:
+    return {label: GOOD if label in AND_MASKS else AT_CHANCE for label in METHODS.values()}
+
+
+def _verdicts(folder: Path) -> list[str]:
+    return [claim.verdict for claim in claims(folder)]
+
+
+def test_as_published(tmp_path: Path) -> None:
+    _write_methods(tmp_path, _as_published(), {"AND-mask": 1, "AND-mask + L1": 2, "AND-mask + L2": 3})
+    masks, baselines, robustness = claims(tmp_path)
+    assert [claim.verdict for claim in (masks, baselines, robustness)] == ["reproduced"] * 3
+    assert "AND-mask + L1: 2 of 10 trials, then 3 of 3 seeds" in robustness.ours
+    assert "IRM 51.0 (51.0 to 51.0), n = 3" in baselines.ours
+
+
+def test_a_baseline_above_chance_is_left_out_of_the_verdict(tmp_path: Path) -> None:
+    _write_methods(tmp_path, {**_as_published(), "IRM": 0.61}, {})
+    assert _verdicts(tmp_path)[1] == "partly: no regulariser, dropout, L1, L2, BatchNorm, DANN"
+
+
+def test_a_mask_that_fails_is_left_out_of_the_verdict(tmp_path: Path) -> None:
+    _write_methods(tmp_path, {**_as_published(), "AND-mask": 0.98}, {"AND-mask": 2, "AND-mask + L1": 3})
+    masks, _, robustness = _verdicts(tmp_path)
+    assert masks == "partly: AND-mask + L1, AND-mask + L2"
+    assert robustness == "partly: AND-mask + L1"
+
+
+def test_nothing_works(tmp_path: Path) -> None:
+    _write_methods(tmp_path, dict.fromkeys(METHODS.values(), 0.7), {})
+    assert _verdicts(tmp_path) == ["not reproduced"] * 3
+
+
+def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
+    results = root / "results"
+    runs = read_methods(results, "runs")
+    for name, label in METHODS.items():
+        assert (read_trials(results, name).state == "COMPLETE").sum() >= 40, label
+        of_method = runs[runs.method == label]
+        assert of_method.seed.is_unique
+        assert of_method.command.str.contains(f"tuned=searched/{name} ").all()
+    seeds = runs.groupby("method").seed.nunique()
+    assert seeds.min() >= 10
+    assert seeds["AND-mask + L2"] >= 50
+    assert seeds["IRM"] >= 50
+    fewer = read_methods(results, "runs", FEWER)
+    assert fewer.groupby("method").seed.nunique().to_dict() == dict.fromkeys(METHODS.values(), 5)
+    assert fewer.command.str.contains("dataset.revolutions=1.5 ").all()
+    alone = read_trials(results, "spirals_and_mask_fewer_revolutions")
+    assert (alone.state == "COMPLETE").sum() >= 40

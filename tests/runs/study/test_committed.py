@@ -1,0 +1,114 @@
+"""Every committed file is made by one study, and a study's runs are those whose commands its file records."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import shlex
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ilc.configuration.compose import combinations, compose_config
+from ilc.configuration.resolve import identity, resolve
+from ilc.runs.search.definition import load_definition
+from ilc.runs.search.trial import overrides_of
+from ilc.runs.study.definition import FOLDER, load_study, study_names
+from ilc.runs.study.measurement_step import MeasurementStep
+from ilc.runs.study.runs_step import RunsStep
+from ilc.runs.study.search_step import SearchStep
+from ilc.runs.sweep_options import leave_out_foreign_options
+
+# Where and how a run is made, not what.
+NOT_THE_RUN = ("threads", "logger", "device")
+STUDIES = {name: load_study(name) for name in study_names()}
+
+
+def steps(kind: type) -> list[object]:
+    return [
+        pytest.param(step, id=f"{name}-{', '.join(step.files)[:60]}")
+        for name, study in STUDIES.items()
+        for step in study.steps
+        if isinstance(step, kind)
+    ]
+
+
+def test_every_committed_file_is_made_by_exactly_one_study(root: Path) -> None:
+    results = root / "results"
+    files = [path for path in results.rglob("*") if path.suffix in (".csv", ".npz")]
+    committed = {
+        str(path.relative_to(results)) for path in files if path.parent.name not in ("figures", "tables")
+    }
+    made = Counter(file for study in STUDIES.values() for file in study.files)
+    assert {file for file, n in made.items() if n > 1} == set()
+    assert set(made) == committed
+    assert len(committed) > 50
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_first_comment_is_the_command(name: str) -> None:
+    first = (FOLDER / f"{name}.yaml").read_text().splitlines()[0]
+    assert first == f"# python scripts/study.py {name}"
+    assert STUDIES[name].about.endswith(".")
+
+
+def run_of(overrides: list[str]) -> tuple[frozenset[str], int]:
+    """What makes the run, and its seed."""
+    values = dict(text.partition("=")[::2] for text in overrides)
+    seed = int(values.pop("seed", "0"))
+    return frozenset(f"{k}={v}" for k, v in values.items() if k not in NOT_THE_RUN), seed
+
+
+@cache
+def experiment_of(overrides: frozenset[str]) -> str:
+    return identity(resolve(compose_config(sorted(overrides)), sweep=True))
+
+
+@pytest.mark.parametrize("step", steps(RunsStep))
+def test_the_recorded_commands_are_the_studys_runs(step: RunsStep, root: Path) -> None:
+    commands = pd.read_csv(root / "results" / f"{step.to}_runs.csv").command
+    recorded = {run_of([t for t in shlex.split(command)[2:] if t != "-m"]) for command in commands}
+    assert len(recorded) == len(commands)
+    planned = {
+        run_of(leave_out_foreign_options(combination))
+        for own in step.overrides
+        for combination in combinations([*step.fixed, *own])
+    }
+    # What is not the same word by word may be the same experiment.
+    left, lacking = (
+        {(experiment_of(run), seed) for run, seed in runs}
+        for runs in (planned - recorded, recorded - planned)
+    )
+    assert lacking <= left
+    assert lacking == left or step.may_diverge
+
+
+@pytest.mark.parametrize("step", steps(SearchStep))
+def test_the_recorded_trials_are_of_the_searches(step: SearchStep, root: Path) -> None:
+    for name, file in zip(step.names, step.files, strict=False):
+        definition = load_definition(name)
+        trials = pd.read_csv(root / "results" / file)
+        shared = set(overrides_of(definition, {}))
+        for command in trials.command:
+            own = set(shlex.split(command)[2:])
+            assert shared <= own
+            assert {text.split("=", 1)[0] for text in own - shared} == set(definition.space)
+        assert (trials.state == "COMPLETE").sum() == definition.trials
+
+
+@pytest.mark.parametrize("step", steps(MeasurementStep))
+def test_measurements_take_the_options_and_name_their_parts(step: MeasurementStep) -> None:
+    try:
+        found = importlib.util.find_spec(step.module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        pytest.skip(f"{step.module} is not there")
+    module = importlib.import_module(step.module)
+    inspect.signature(module.parts).bind(**step.options)
+    parts = module.parts(**step.options)
+    assert parts
+    assert all("/" not in name and callable(part) for name, part in parts.items())

@@ -1,0 +1,95 @@
+"""Which runs a sweep has, and what happens to those that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ilc.configuration.compose import combinations
+from ilc.errors import UserError
+from ilc.runs import sweep
+from ilc.runs.sweep import attempt, make_in_turn, plan
+from ilc.runs.sweep_options import leave_out_foreign_options
+
+
+def test_combinations() -> None:
+    made = combinations(["a=1,2", "b.c=x", "seed=range(0,2)"])
+    assert made == [[a, "b.c=x", seed] for a in ("a=1", "a=2") for seed in ("seed=0", "seed=1")]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "left_out"),
+    [
+        (["model=linear", "model.hidden_units=3", "seed=0"], ["model.hidden_units=3"]),
+        (["model=mlp", "model.hidden_units=3"], []),
+        # The experiment chooses where the command line does not, and a tuned file after it.
+        (["experiment=linear_sem", "model.hidden_units=3"], ["model.hidden_units=3"]),
+        (["experiment=colored_mnist", "model.hidden_units=3"], []),
+        (["aggregator=and_mask", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
+        (["tuned=searched/spirals_irm", "aggregator.schedule=step"], []),
+        (["tuned=searched/spirals_l1", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
+        # Options that no choice has, and things that are no option of a group, stay.
+        (["model=linear", "model.hiden_units=3", "trainer.max_epochs=3", "seed=1"], []),
+        (["model=linear", "+model.hidden_units=3", "~tuned"], []),
+        # Below an option, and in lists.
+        (["optimizer=sgd", "optimizer.betas=[0.5,0.9]"], ["optimizer.betas=[0.5,0.9]"]),
+    ],
+)
+def test_options_that_only_other_choices_have_are_left_out(overrides: list[str], left_out: list[str]) -> None:
+    kept = [text for text in overrides if text not in left_out]
+    assert leave_out_foreign_options(overrides) == kept
+
+
+def test_an_option_that_a_choice_lacks_names_one_run(tiny: tuple[str, ...], tmp_path: Path) -> None:
+    swept = ["experiment=spirals", "optimizer=adam,sgd", "optimizer.betas=[0.5,0.9],[0.9,0.9]", "seed=0,1"]
+    runs = plan([*tiny, *swept], tmp_path)
+    assert len(runs) == 6  # Two betas of Adam, and SGD without any, each with two seeds.
+    assert sum("optimizer=sgd" in overrides for overrides in runs.values()) == 2
+    with pytest.raises(Exception, match="beta"):
+        plan([*tiny, "optimizer.beta=1"], tmp_path)
+
+
+@pytest.fixture
+def fail(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes every run end with this error."""
+
+    def with_error(message: str, cause: BaseException | None = None) -> None:
+        def run(*arguments: object) -> dict[str, Any]:
+            raise UserError(message) from cause
+
+        monkeypatch.setattr(sweep, "run", run)
+
+    return with_error
+
+
+def test_a_failed_run_keeps_its_message_until_it_succeeds(
+    fail: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fail("training diverged")
+    assert attempt(["seed=0"], tmp_path) == "training diverged"
+    assert (tmp_path / "failed.txt").read_text() == "training diverged\n"
+    fail("cannot write", OSError(28, "No space left on device"))
+    with pytest.raises(UserError, match="cannot write"):
+        attempt(["seed=0"], tmp_path)
+    monkeypatch.setattr(sweep, "run", lambda *arguments: {"step": 1})
+    assert attempt(["seed=0"], tmp_path) == {"step": 1}
+    assert not (tmp_path / "failed.txt").exists()
+
+
+def test_runs_in_turn_go_on_past_one_that_fails(
+    tiny: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = plan([*tiny, "threads=1", "optimizer.lr=1e30,1e-3"], tmp_path)
+    bad, good = runs
+    try:
+        failures = make_in_turn(runs)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert list(failures) == [bad]
+    assert "training diverged" in failures[bad]
+    assert (good / "done").exists()
+    assert "epoch 3 of 3" in capsys.readouterr().out

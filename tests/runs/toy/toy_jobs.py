@@ -1,0 +1,40 @@
+"""Jobs for workers to do: importable there, as functions of a test file are not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from ilc.errors import UserError
+from ilc.locked import lock
+
+
+def describe_process(word: str) -> tuple[str, int]:
+    print(f"said {word}")
+    os.system(f"echo shouted {word}")  # Printed by another program into the same place.
+    return word, os.getpid()
+
+
+def refuse(word: str) -> None:
+    raise UserError(f"no {word} today")
+
+
+def fill_the_disk(path: Path) -> None:
+    raise OSError(28, "No space left on device", str(path))
+
+
+def break_down() -> None:
+    raise ZeroDivisionError("a defect")
+
+
+def be_killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hold(folder: Path) -> None:
+    """Keep a folder locked for as long as this process lives."""
+    assert lock(folder) is not None
+    (folder / "held").touch()
+    time.sleep(600)
