@@ -111,9 +111,9 @@ def test_one_process_writes(together: Path) -> None:
 
 # Dropout, so that every process's random numbers matter.
 LONG = compose_experiment(
-    (*METHODS["and_mask"], "trainer.max_epochs=30", "trainer.evaluate_every=2", "model.dropout=0.3")
+    (*METHODS["and_mask"], "trainer.max_epochs=80", "trainer.evaluate_every=2", "model.dropout=0.3")
 )
-LAST_STEP = 60
+LAST_STEP = 160
 
 
 @pytest.fixture(scope="module")
@@ -135,15 +135,14 @@ def assert_same_run(folder: Path, other: Path, **tolerance: float) -> None:
         assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
-def begin(
-    folder: Path, said: Path, n_evaluations: int, wait: float, size: int = 2
-) -> list[ForkServerProcess]:
-    """Start the run, and wait until it has evaluated so often and a moment longer."""
-    processes = gang.start(size, gang.train, LONG, folder, said)
+def begin(folder: Path, said: Path, wait: float, size: int = 2) -> list[ForkServerProcess]:
+    """Start the run, and wait until it has evaluated once more and a moment longer."""
     metrics = folder / "metrics.jsonl"
+    before = len(metrics.read_bytes().splitlines()) if metrics.exists() else 0
+    processes = gang.start(size, gang.train, LONG, folder, said)
     deadline = time.monotonic() + gang.SECONDS
     while all(process.is_alive() for process in processes) and time.monotonic() < deadline:
-        if metrics.exists() and len(metrics.read_bytes().splitlines()) >= n_evaluations:
+        if metrics.exists() and len(metrics.read_bytes().splitlines()) > before:
             break
         time.sleep(0.001)
     time.sleep(wait)
@@ -155,7 +154,7 @@ def test_killing_one_of_two_processes_ten_times(uninterrupted: Path, tmp_path: P
     folder, said = tmp_path / "run", tmp_path / "said.txt"
     moments = random.Random(0)
     for kill in range(10):
-        processes = begin(folder, said, 1 + kill, moments.uniform(0, 0.05))
+        processes = begin(folder, said, moments.uniform(0, 0.05))
         victim = moments.choice((0, 1))
         assert processes[victim].is_alive(), said.read_text()
         processes[victim].kill()
@@ -174,7 +173,7 @@ def test_stopped_by_a_signal_to_either(uninterrupted: Path, tmp_path: Path) -> N
     folder, said = tmp_path / "run", tmp_path / "said.txt"
     steps = [0]
     for stop, (rank, name) in enumerate(((0, "SIGTERM"), (1, "SIGUSR1"), (1, "SIGINT"))):
-        processes = begin(folder, said, 1 + 4 * stop, 0.01)
+        processes = begin(folder, said, 0.01)
         assert processes[rank].pid is not None
         os.kill(processes[rank].pid, getattr(signal, name))
         assert gang.wait(processes) == [STOPPED, STOPPED], said.read_text()
@@ -200,8 +199,8 @@ def test_one_process_stopped_at_ten_random_moments(uninterrupted_alone: Path, tm
     folder, said = tmp_path / "run", tmp_path / "said.txt"
     moments = random.Random(1)
     steps = [0]
-    for stop in range(10):
-        processes = begin(folder, said, 1 + stop, moments.uniform(0, 0.04), size=1)
+    for _ in range(10):
+        processes = begin(folder, said, moments.uniform(0, 0.04), size=1)
         assert processes[0].pid is not None
         os.kill(processes[0].pid, moments.choice((signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)))
         assert gang.wait(processes) == [STOPPED], said.read_text()

@@ -121,7 +121,7 @@ class EnvironmentTask:
         lr = self.optimizer.param_groups[0]["lr"]
         # An epoch that was begun draws the same batches again; those that had their step are skipped.
         for inputs, targets in islice(self.sampler, len(seen.risks), None):
-            # Never before the first step, so that there is something seen; after the last, the epoch ends first.
+            # Never before the first step, so that something was seen; after the last, the epoch ends first.
             if seen.risks and self.processes.any(asked() is not None):
                 self._begun = begun
                 raise Interrupted
