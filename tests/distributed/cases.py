@@ -68,13 +68,13 @@ CASES = {
 }
 
 
-def trajectory(case: Case, dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+def trajectory(case: Case, dtype: torch.dtype = torch.float64, steps: int = STEPS) -> dict[str, Any]:
     """Masks, risks and kept shares of every step, and the model at the end, from the whole batch of each."""
     torch.manual_seed(1)
     model = case.model().to(dtype)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
     masks, risks, kept = [], [], []
-    for step in range(STEPS):
+    for step in range(steps):
         generator = torch.Generator().manual_seed(step)
         inputs = torch.randn(case.n_environments, case.n_examples, 5, generator=generator, dtype=dtype)
         inputs[..., 0] += torch.linspace(-1, 1, case.n_environments, dtype=dtype)[:, None]
@@ -93,6 +93,10 @@ def trajectory(case: Case, dtype: torch.dtype = torch.float64) -> dict[str, Any]
 
 def all_trajectories(dtype: torch.dtype = torch.float64) -> dict[str, dict[str, Any]]:
     return {name: trajectory(case, dtype) for name, case in CASES.items()}
+
+
+def many_environments() -> dict[str, Any]:
+    return trajectory(Case(AndMask(0.05), 4096, 2, "vectorized"), steps=3)
 
 
 class Counted:

@@ -67,3 +67,11 @@ def test_bytes_beside_those_of_ddp(aggregator: Any, n_environments: int, most: f
     sent = gang.together(2, tmp_path / "gang", cases.bytes_per_step, aggregator, n_environments)
     assert sent[0] == sent[1]
     assert most - 0.05 < sent[0] <= most
+
+
+@pytest.mark.slow
+def test_sixty_four_processes_and_4096_environments(tmp_path: Path) -> None:
+    alone = cases.many_environments()
+    for result in gang.together(64, tmp_path / "gang", cases.many_environments):
+        assert torch.equal(result["masks"], alone["masks"])
+    assert 0 < alone["masks"].float().mean() < 1
