@@ -2,8 +2,8 @@
 
 ``vectorized`` and ``sequential`` give every environment a gradient of its own; ``total`` is what
 ``vectorized`` does for an aggregator that needs only their sum. ``pooled`` is plain training,
-in which nobody knows of environments. ``example_share`` and ``example_loss`` make every example an
-environment, all in one forward pass.
+in which nobody knows of environments. ``example_local``, ``example_share`` and ``example_loss`` make
+every example an environment, all in one forward pass.
 
 BatchNorm in training mode means the same in ``vectorized`` and ``sequential``: an environment's batch
 is normalised by its own statistics, every environment starts from the same running statistics, and
@@ -13,6 +13,7 @@ environments changes how fast they move.
 
 from ilc.gradients.backward import PER_EXAMPLE, WAYS, BackwardResult, backward
 from ilc.gradients.environment import EnvironmentGradients, RiskFunction
+from ilc.gradients.example_local import example_local
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
 from ilc.gradients.pooled import pooled
@@ -26,6 +27,7 @@ __all__ = [
     "EnvironmentGradients",
     "RiskFunction",
     "backward",
+    "example_local",
     "example_loss",
     "example_share",
     "pooled",
