@@ -103,8 +103,10 @@ def backward(
     kept = torch.zeros((), device=risks.device)
     size = 0
     parameters = dict(model.named_parameters())
-    for name, parameter_statistics in statistics.items():
-        update, share = aggregator.combine(parameter_statistics)
+    for name in list(statistics):
+        # What is no longer needed goes first: its memory is warm, and new memory is slow to come by.
+        parameters[name].grad = None
+        update, share = aggregator.combine(statistics.pop(name))
         parameters[name].grad = update
         kept_share[name] = share
         kept += share * update.numel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
@@ -18,12 +19,11 @@ def summed_outer_products(votes: RankOne, parameter: Tensor, with_logs: bool) ->
     exactly 0 casts no vote, as ever.
     """
     delta, x = votes.delta.to(parameter.dtype), votes.x.to(parameter.dtype)
-    total = delta.T @ x
-    statistics = GradientStatistics.zeros(total, with_logs)
-    counting = statistics.sign_sum.dtype  # Wide enough for whole numbers: products of signs are exact.
+    # Wide enough for whole numbers, of which a product of signs is an exact sum.
+    counting = torch.promote_types(parameter.dtype, torch.float32)
     return GradientStatistics(
         n_environments=len(x),
-        total=total,
+        total=delta.T @ x,
         sign_sum=delta.sign().to(counting).T @ x.sign().to(counting),
         log_sum=_logs(delta)[:, None] + _logs(x)[None] if with_logs else None,
     )
