@@ -7,6 +7,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
+from ilc.gradients.kernels import add_mixed_signs
 
 
 class Mixing(NamedTuple):
@@ -28,6 +29,19 @@ class Mixing(NamedTuple):
     sum_ones: Tensor
     sum_normed: Tensor
     scale: Tensor
+
+    def add_signs(self, votes: Tensor, examples: slice, channels: slice, sign_sum: Tensor) -> None:
+        """As ``take_off``, then add the signs to that part of the flat sums, in one pass over memory."""
+        ones, normed = self.ones[examples, channels], self.normed[examples, channels]
+        by_row = votes.view(*ones.shape, -1)
+        add_mixed_signs(
+            by_row,
+            ones.contiguous(),
+            normed.contiguous(),
+            self.sum_ones[channels],
+            self.sum_normed[channels],
+            sign_sum.view(by_row.shape[1:]),
+        )
 
     def take_off(self, votes: Tensor, examples: slice, channels: slice) -> None:
         """Subtract in place from the flat own-path votes ``[few, rows * ...]`` of some examples and rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
+from ilc.gradients.kernels import add_sums, usable
 from ilc.gradients.shares.mixing import Mixing
 from ilc.gradients.shares.rank_one import summed_outer_products
 from ilc.gradients.shares.share import RankOne, Shares
@@ -19,7 +20,10 @@ _ENOUGH_EXAMPLES = 16
 def summed(
     shares: Shares | RankOne, parameter: Tensor, n: int, with_logs: bool, mixing: Mixing | None = None
 ) -> GradientStatistics:
-    """Statistics over the shares of all ``n`` examples, less what batch statistics take off them."""
+    """Statistics over the shares of all ``n`` examples, less what batch statistics take off them.
+
+    With ``mixing`` the caller knows the total better, and a kernel does not gather it.
+    """
     if isinstance(shares, RankOne):
         assert mixing is None, "less something, an outer product is none"
         return summed_outer_products(shares, parameter, with_logs)
@@ -36,10 +40,15 @@ def summed(
         for first in range(0, shares.n_rows, rows):
             votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1).contiguous()
             part = slice(first * row, first * row + votes.shape[1])
-            if mixing is not None:
-                channels = slice(first, first + rows) if shares.n_rows > 1 else slice(None)
-                mixing.take_off(votes, slice(start, start + few), channels)
-            _add_and_overwrite(statistics, part, votes)
+            channels = slice(first, first + rows) if shares.n_rows > 1 else slice(None)
+            if with_logs or not usable(votes):
+                if mixing is not None:
+                    mixing.take_off(votes, slice(start, start + few), channels)
+                _add_and_overwrite(statistics, part, votes)
+            elif mixing is not None:
+                mixing.add_signs(votes, slice(start, start + few), channels, statistics.sign_sum[part])
+            else:
+                add_sums(votes, statistics.total[part], statistics.sign_sum[part])
     if mixing is not None:
         mixing.rescale(statistics)
 
