@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ilc.gradients.kernels import normalise_backward, usable
+
 
 class Seen(NamedTuple):
     """What one BatchNorm saw in the local backward pass; M is the number of values behind a statistic.
@@ -35,10 +37,7 @@ class Followed:
     """One BatchNorm in one pass: which backward pass is under way, and what it saw in the local one."""
 
     def __init__(self, layer: Any, x: Tensor, output: Tensor, collect: Callable[[Seen], None]) -> None:
-        axes = [axis for axis in range(x.ndim) if axis != 1]
-        wide = torch.promote_types(x.dtype, torch.float32)
-        variance, self.mean = torch.var_mean(x.detach().to(wide), axes, correction=0)
-        self.invstd = torch.rsqrt(variance + layer.eps)
+        self.mean, self.invstd = _statistics(layer, x.detach(), output)
         self.eps: float = layer.eps
         self.local = False
         self._collect = collect
@@ -52,21 +51,38 @@ class Followed:
 
     def look(self, x: Tensor, weight: Tensor | None, delta: Tensor) -> Tensor:
         """Keep what the local pass needs; return what it hands to the layer below."""
-        shape = [1, -1] + [1] * (x.ndim - 2)
-        mean, invstd = self.mean.view(shape), self.invstd.view(shape)
-        normalised = (x - mean).mul_(invstd)
-        delta = delta.to(normalised.dtype)
         scale = self.invstd if weight is None else self.invstd * weight.detach()
         count = x.numel() // x.shape[1]
-        positions = (*x.shape[:2], -1)
-        ones = delta.reshape(positions).sum(2).div_(count)
-        normed = (delta * normalised).reshape(positions).sum(2).div_(count)
-        per_row = (*x.shape[:2], *shape[2:])
-        passed = torch.addcmul(delta - ones.view(per_row), normalised, normed.view(per_row), value=-1)
-        passed = passed.mul_(scale.view(shape)).to(x.dtype)
+        delta = delta.to(self.mean.dtype).contiguous()
+        if usable(delta) and x.dtype == delta.dtype and x.is_contiguous():
+            normalised, passed, ones, normed = normalise_backward(x, delta, self.mean, self.invstd, scale)
+        else:
+            normalised, passed, ones, normed = self._backward(x, delta, scale)
         self.seen = Seen(delta, passed, normalised, ones, normed, scale, count)
         self._collect(self.seen)
         return passed
+
+    def _backward(self, x: Tensor, delta: Tensor, scale: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        by_channel = [1, -1] + [1] * (x.ndim - 2)
+        by_row = (*x.shape[:2], *by_channel[2:])
+        count = x.numel() // x.shape[1]
+        normalised = (x - self.mean.view(by_channel)).mul_(self.invstd.view(by_channel))
+        ones = delta.reshape(*x.shape[:2], -1).sum(2).div_(count)
+        normed = (delta * normalised).reshape(*x.shape[:2], -1).sum(2).div_(count)
+        passed = torch.addcmul(delta - ones.view(by_row), normalised, normed.view(by_row), value=-1)
+        return normalised, passed.mul_(scale.view(by_channel)).to(x.dtype), ones, normed
+
+
+def _statistics(layer: Any, x: Tensor, output: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and one over the standard deviation, in single precision or better."""
+    node = output.grad_fn
+    if (
+        type(node).__name__ == "NativeBatchNormBackward0"
+    ):  # Computed already; another pass costs 4 % of a step.
+        return node._saved_result1, node._saved_result2  # type: ignore[union-attr]
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    variance, mean = torch.var_mean(wide, [axis for axis in range(x.ndim) if axis != 1], correction=0)
+    return mean, torch.rsqrt(variance + layer.eps)
 
 
 class _Normalised(torch.autograd.Function):

@@ -55,8 +55,7 @@ class Following:
             scale = scale.expand_as(seen.scale)
         shares = dict(rule.shares(layer, x, own))
         # A shift of the layer's output is what BatchNorm takes out again, exactly.
-        rest = delta - seen.passed
-        shares["bias"] = whole(lambda s: rest[s].flatten(2).sum(2) if rest.ndim > 2 else rest[s].clone())
+        shares["bias"] = whole(lambda s: (delta[s] - seen.passed[s]).reshape(*delta[s].shape[:2], -1).sum(2))
         arrange = shares["weight"].arrange
         one_example = x.sum(0, keepdim=True)
         sum_ones = rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
