@@ -315,3 +315,18 @@ def test_per_example_works_with_every_aggregator_by_name() -> None:
     model = make("linear")
     result = backward(model, F.cross_entropy, inputs, targets, Mean(), gradients="per_example")
     assert float(result.overall_kept_share) == 1.0
+
+
+def test_where_a_product_underflows_the_signs_of_its_factors_still_vote() -> None:
+    model = nn.Linear(2, 1, bias=False)
+    torch.nn.init.zeros_(model.weight)
+    inputs = torch.tensor([[[1e-30, 0.0]], [[1e-30, 1.0]]])
+    targets = torch.zeros(2, 1)
+    # Output gradients of 1e-30, so that the first weight's gradients of 1e-60 are 0 in single precision.
+    found = example_share(model, lambda o, t: 1e-30 * o.sum(), inputs, targets, with_logs=True)
+    statistics = found.statistics["weight"]
+    assert statistics.total[0, 0] == 0
+    assert statistics.sign_sum.tolist() == [[2.0, 1.0]]
+    assert statistics.log_sum is not None
+    assert float(statistics.log_sum[0, 0]) == pytest.approx(-4 * 30 * 2.302585, rel=1e-4)
+    assert float(statistics.log_sum[0, 1]) == -torch.inf

@@ -1,6 +1,6 @@
 """The AND-mask: follow only the directions that the environments agree on."""
 
-from ilc.aggregators.base import Aggregator, Combined, agreement, check_threshold, masked
+from ilc.aggregators.base import Aggregator, Combined, agreeing_mean, check_threshold
 from ilc.aggregators.statistics import GradientStatistics
 
 
@@ -24,5 +24,4 @@ class AndMask(Aggregator):
 
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the masked mean and the share of kept components."""
-        mean = statistics.total / statistics.n_environments
-        return masked(mean, agreement(statistics, self.agreement_threshold), self.rescale)
+        return agreeing_mean(statistics, self.agreement_threshold, self.rescale)

@@ -2,8 +2,8 @@
 
 ``vectorized`` and ``sequential`` give every environment a gradient of its own; ``total`` is what
 ``vectorized`` does for an aggregator that needs only their sum. ``pooled`` is plain training,
-in which nobody knows of environments. ``example_share`` and ``example_loss`` make every example an
-environment, all in one forward pass.
+in which nobody knows of environments. ``example_local``, ``example_share`` and ``example_loss`` make
+every example an environment, all in one forward pass.
 
 BatchNorm in training mode means the same in ``vectorized`` and ``sequential``: an environment's batch
 is normalised by its own statistics, every environment starts from the same running statistics, and
@@ -20,6 +20,7 @@ from ilc.gradients.backward import (
     environment_gradients,
 )
 from ilc.gradients.environment import EnvironmentGradients, RiskFunction
+from ilc.gradients.example_local import example_local
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
 from ilc.gradients.pooled import pooled
@@ -35,6 +36,7 @@ __all__ = [
     "backward",
     "combined",
     "environment_gradients",
+    "example_local",
     "example_loss",
     "example_share",
     "pooled",

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from ilc.gradients.environment import EnvironmentGradients
+from ilc.gradients.example_local import example_local
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
 from ilc.gradients.pooled import pooled
@@ -22,12 +23,13 @@ WAYS = {
     "vectorized": vectorized,
     "sequential": sequential,
     "pooled": pooled,
-    "per_example": example_share,
+    "per_example": example_local,
+    "per_example_share": example_share,
     "per_example_loss": example_loss,
 }
 """The ways of obtaining environment gradients, by the name used in code and configs."""
 
-PER_EXAMPLE = ("per_example", "per_example_loss")
+PER_EXAMPLE = ("per_example", "per_example_share", "per_example_loss")
 """Those in which every example is an environment of its own."""
 
 
@@ -72,8 +74,10 @@ def backward(
         gradients: ``vectorized`` (fast; plain training's cost for a mean) or ``sequential`` (memory
             independent of E): same numbers.
             ``pooled``: one batch of all environments, for the mean alone, where BatchNorm mixes them.
-            With N = 1, one forward pass for all examples: ``per_example`` (``example_share``) or
-            ``per_example_loss`` (``example_loss``).
+            With N = 1, one forward pass for all examples, equal unless BatchNorm mixes them:
+            ``per_example`` (own risk, batch statistics followed one layer; ``example_local``),
+            ``per_example_share`` (part of the batch gradient; ``example_share``) or
+            ``per_example_loss`` (own risk, exact, N backward passes; ``example_loss``).
 
     Raises:
         UserError: shapes do not match, E = 0 or N = 0, an unknown way, a model that cannot be
@@ -121,8 +125,10 @@ def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggr
     kept = torch.zeros((), device=risks.device)
     size = 0
     parameters = dict(model.named_parameters())
-    for name, parameter_statistics in statistics.items():
-        update, share = aggregator.combine(parameter_statistics)
+    for name in list(statistics):
+        # What is no longer needed goes first: its memory is warm, and new memory is slow to come by.
+        parameters[name].grad = None
+        update, share = aggregator.combine(statistics.pop(name))
         parameters[name].grad = update
         kept_share[name] = share
         kept += share * update.numel()

@@ -25,7 +25,7 @@ def example_loss(
     The vote of example i is ``dr_i / dw``. Under BatchNorm in training mode this includes what the
     weights do to example i through the other examples, by way of the batch statistics. Any model
     that autograd can follow will do. Costs one backward pass per example (paper, section 3.2;
-    authors' code).
+    authors' code). Cheaper votes, and how near they come: ``example_local``.
 
     Args:
         model: maps ``[E, ...]`` to outputs ``[E, ...]``, one row per example.

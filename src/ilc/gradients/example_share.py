@@ -1,10 +1,10 @@
-"""One vote per example from a single backward pass."""
+"""One vote per example, its share of the batch gradient, from a single backward pass."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.autograd.graph import GradientEdge
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
@@ -26,8 +26,8 @@ def example_share(
 
     Where examples do not mix (GroupNorm, LayerNorm, no norm) the share is the gradient of the
     example's own risk. Under BatchNorm in training mode it is not: ``delta_i`` then holds what
-    changing ``y_i`` does to all examples through the batch statistics, whereas ``example_loss``
-    holds what all of ``y`` does to example i. Both sum to the same batch gradient.
+    changing ``y_i`` does to all examples through the batch statistics. Which vote is which, with
+    their overlap: ``example_local``.
 
     Beyond a plain step it needs memory for the statistics, twice the parameters, and for a few
     shares at a time. Weight gradients are not computed a second time, parameters and their hooks
@@ -49,19 +49,18 @@ def example_share(
     layers = layers_of(model, trainable)
     n = len(inputs)
     statistics: dict[str, GradientStatistics] = {}
-    leaves: list[Tensor] = []
+    starts: list[GradientEdge] = []
 
     def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
         shares = RULES[type(layer)](layer, x, delta)
         for key, name in layers[layer].items():
             statistics[name] = summed(shares[key], trainable[name], n, with_logs)
 
-    with watched(layers, collect, leaves):
-        frozen_copy = {name: p.detach() for name, p in model.named_parameters()}
-        outputs = functional_call(model, frozen_copy, (inputs.flatten(0, 1),))
-        objectives = example_objectives(loss_fn, outputs, targets)
-        # The weights carry no gradient in this pass: what starts it are the first layers' outputs.
-        torch.autograd.grad(objectives.loss.sum(), leaves, allow_unused=True)
+    with watched(layers, collect, starts):
+        objectives = example_objectives(loss_fn, model(inputs.detach().flatten(0, 1)), targets)
+        # Nobody asks for the gradients of the weights, so that autograd does not compute them again.
+        if starts:  # Else a layer is missing, which the way out of here says.
+            torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
     for name, p in trainable.items():
         if name not in statistics:  # Called, but the risk does not reach it: no vote.
             statistics[name] = GradientStatistics.zeros(p, with_logs)

@@ -21,7 +21,7 @@ def threshold_runs(results: Path) -> pd.DataFrame:
     largest = runs["dataset.n_environments"].max()
     sweep: pd.DataFrame = runs[
         (runs["model.norm"] == "batch")
-        & (runs.gradients == "per_example")
+        & (runs.gradients == "per_example_share")
         & (runs["dataset.n_environments"] == largest)
     ]
     return sweep

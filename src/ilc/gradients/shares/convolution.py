@@ -6,37 +6,53 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.grad import conv2d_weight
+from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 
 from ilc.gradients.shares.share import Shares, product, whole
 
 # Measured on CPUs: a convolution wins where each weight collects from more positions than these.
 _MANY_POSITIONS = 64
 
+_WEIGHT_GRADIENT: dict[int, Callable[..., Tensor]] = {3: conv1d_weight, 4: conv2d_weight, 5: conv3d_weight}
 
-def conv2d(layer: nn.Conv2d, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
+
+
+def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """Output gradient times input patches, with any stride, padding, dilation and groups."""
+    x, delta, padding = _prepared(layer, x, delta)
+    many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
+    if isinstance(layer, nn.Conv2d) and not many:
+        weight = _by_patches(layer, x, delta, padding)
+    else:
+        weight = _by_convolution(layer, x, delta, padding)
+    return {"weight": weight, "bias": whole(lambda s: delta[s].flatten(2).sum(2))}
+
+
+def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor:
+    """The weight's gradient from a whole batch."""
+    x, delta, padding = _prepared(layer, x, delta)
+    return _WEIGHT_GRADIENT[x.ndim](
+        x, layer.weight.shape, delta, layer.stride, padding, layer.dilation, layer.groups
+    )
+
+
+def _prepared(layer: Convolution, x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """Input and output gradient in the weight's type, and the zero padding still to come."""
     x, delta = x.to(layer.weight.dtype), delta.to(layer.weight.dtype)  # Under autocast they differ.
     if layer.padding_mode == "zeros" and not isinstance(layer.padding, str):
-        padding = layer.padding
-    else:
-        mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
-        x, padding = F.pad(x, layer._reversed_padding_repeated_twice, mode=mode), (0, 0)
-    many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
-    of_weight = _by_convolution if many else _by_patches
-    return {
-        "weight": of_weight(layer, x, delta, padding),
-        "bias": whole(lambda s: delta[s].sum((2, 3))),
-    }
+        return x, delta, layer.padding
+    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+    return F.pad(x, layer._reversed_padding_repeated_twice, mode=mode), delta, (0,) * (x.ndim - 2)
 
 
-def _by_convolution(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
+def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
     """One convolution whose groups are the examples: no patch is ever written down."""
     x, delta = x.contiguous(), delta.contiguous()
 
     def weight(s: slice) -> Tensor:
         n = len(x[s])
-        shares: Tensor = conv2d_weight(  # type: ignore[no-untyped-call]
+        shares = _WEIGHT_GRADIENT[x.ndim](
             x[s].flatten(0, 1).unsqueeze(0),
             (n * layer.out_channels, *layer.weight.shape[1:]),
             delta[s].flatten(0, 1).unsqueeze(0),
@@ -81,5 +97,8 @@ def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, 
     def restore(total: Tensor) -> Tensor:
         return total.view(-1, kh, kw, per_group).permute(0, 3, 1, 2)
 
+    def arrange(weight: Tensor) -> Tensor:
+        return weight.permute(0, 2, 3, 1).flatten(1)
+
     n_rows = delta.shape[1] if groups == 1 else 1
-    return Shares(weight, n_rows, restore, height * width * kh * kw * x.shape[1])
+    return Shares(weight, n_rows, restore, arrange, height * width * kh * kw * x.shape[1])

@@ -7,25 +7,40 @@ examples: so memory never holds more than a few of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ilc.gradients.shares.convolution import conv2d
-from ilc.gradients.shares.share import Shares, product, whole
+from ilc.gradients.shares.convolution import convolution, convolution_gradient
+from ilc.gradients.shares.share import RankOne, Shares, product, whole
 
 
-def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares | RankOne]:
     """``y = x W^T + b``, summed over whatever axes lie between examples and features."""
     x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
-    return {
-        "weight": Shares(
-            lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch), delta.shape[-1]
-        ),
-        "bias": whole(lambda s: delta[s].sum(1)),
-    }
+    bias = whole(lambda s: delta[s].sum(1))
+    if x.shape[1] == 1:
+        return {"weight": RankOne(delta[:, 0], x[:, 0]), "bias": bias}
+    return {"weight": _products(x, delta), "bias": bias}
+
+
+def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """The same with every product written out, for whoever takes something off it."""
+    return {"weight": _products(x[:, None], delta[:, None]), "bias": whole(lambda s: delta[s].clone())}
+
+
+def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
+    """The weight's gradient from a whole batch ``[E, in]``, ``[E, out]``."""
+    return delta.to(layer.weight.dtype).T @ x.to(layer.weight.dtype)
+
+
+def _products(x: Tensor, delta: Tensor) -> Shares:
+    """From ``x [E, positions, in]`` and ``delta [E, positions, out]``."""
+    return Shares(
+        lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch), delta.shape[-1]
+    )
 
 
 def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, Shares]:
@@ -76,9 +91,13 @@ def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, Shares
     return {"weight": whole(weight)}
 
 
-RULES: dict[type[nn.Module], Callable[[Any, Tensor, Tensor], dict[str, Shares]]] = {
+Rule = Callable[[Any, Tensor, Tensor], Mapping[str, Shares | RankOne]]
+
+RULES: dict[type[nn.Module], Rule] = {
     nn.Linear: linear,
-    nn.Conv2d: conv2d,
+    nn.Conv1d: convolution,
+    nn.Conv2d: convolution,
+    nn.Conv3d: convolution,
     nn.BatchNorm1d: batch_norm,
     nn.BatchNorm2d: batch_norm,
     nn.BatchNorm3d: batch_norm,
@@ -87,3 +106,24 @@ RULES: dict[type[nn.Module], Callable[[Any, Tensor, Tensor], dict[str, Shares]]]
     nn.Embedding: embedding,
 }
 """Exact types only: a subclass may compute something else."""
+
+
+class BelowBatchNorm(NamedTuple):
+    """What following a BatchNorm into the layer below it takes.
+
+    Attributes:
+        shares: as in ``RULES``, its weight written out in rows of output channels.
+        gradient: the weight's gradient from a whole batch.
+    """
+
+    shares: Callable[[Any, Tensor, Tensor], Mapping[str, Shares]]
+    gradient: Callable[[Any, Tensor, Tensor], Tensor]
+
+
+BELOW_BATCH_NORM: dict[type[nn.Module], BelowBatchNorm] = {
+    nn.Linear: BelowBatchNorm(linear_written_out, linear_gradient),
+    nn.Conv1d: BelowBatchNorm(convolution, convolution_gradient),
+    nn.Conv2d: BelowBatchNorm(convolution, convolution_gradient),
+    nn.Conv3d: BelowBatchNorm(convolution, convolution_gradient),
+}
+"""The layers into which the influence of batch statistics can be followed."""

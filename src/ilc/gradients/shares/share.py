@@ -18,13 +18,27 @@ class Shares(NamedTuple):
             flat scratch memory given. A parameter of one row is obtained whole.
         n_rows: rows of a share, in whatever layout is fastest.
         restore: from a reduction over examples, flat in that layout, to the parameter's own.
+        arrange: the way back, for a weight: from the parameter's layout to ``[out, ...]`` in that one.
         extra: elements that ``of`` needs per example beside the share itself.
     """
 
     of: Callable[[slice], Callable[[slice, Tensor], Tensor]]
     n_rows: int = 1
     restore: Callable[[Tensor], Tensor] = lambda flat: flat
+    arrange: Callable[[Tensor], Tensor] = lambda weight: weight.flatten(1)
     extra: int = 0
+
+
+class RankOne(NamedTuple):
+    """Shares that are outer products ``delta_i x_i^T``, of which sums are known without any of them.
+
+    Attributes:
+        delta: ``[E, out]``.
+        x: ``[E, in]``.
+    """
+
+    delta: Tensor
+    x: Tensor
 
 
 def whole(of: Callable[[slice], Tensor], extra: int = 0) -> Shares:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients.shares.share import Shares
+from ilc.gradients.kernels import add_sums, usable
+from ilc.gradients.shares.mixing import Mixing
+from ilc.gradients.shares.rank_one import summed_outer_products
+from ilc.gradients.shares.share import RankOne, Shares
 
 # Elements of shares held at once. On a CPU they stay in its cache, on a GPU they keep it busy.
 _ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
@@ -14,8 +17,16 @@ _ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
 _ENOUGH_EXAMPLES = 16
 
 
-def summed(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> GradientStatistics:
-    """Statistics over the shares of all ``n`` examples."""
+def summed(
+    shares: Shares | RankOne, parameter: Tensor, n: int, with_logs: bool, mixing: Mixing | None = None
+) -> GradientStatistics:
+    """Statistics over the shares of all ``n`` examples, less what batch statistics take off them.
+
+    With ``mixing`` the caller knows the total better, and a kernel does not gather it.
+    """
+    if isinstance(shares, RankOne):
+        assert mixing is None, "less something, an outer product is none"
+        return summed_outer_products(shares, parameter, with_logs)
     budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]
     row = parameter.numel() // shares.n_rows
     fitting = min(_ENOUGH_EXAMPLES, budget // max(row, shares.extra))
@@ -28,7 +39,18 @@ def summed(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> Gradie
         rows_of = shares.of(slice(start, start + few))
         for first in range(0, shares.n_rows, rows):
             votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1).contiguous()
-            _add_and_overwrite(statistics, slice(first * row, first * row + votes.shape[1]), votes)
+            part = slice(first * row, first * row + votes.shape[1])
+            channels = slice(first, first + rows) if shares.n_rows > 1 else slice(None)
+            if with_logs or not usable(votes):
+                if mixing is not None:
+                    mixing.take_off(votes, slice(start, start + few), channels)
+                _add_and_overwrite(statistics, part, votes)
+            elif mixing is not None:
+                mixing.add_signs(votes, slice(start, start + few), channels, statistics.sign_sum[part])
+            else:
+                add_sums(votes, statistics.total[part], statistics.sign_sum[part])
+    if mixing is not None:
+        mixing.rescale(statistics)
 
     def restored(total: Tensor) -> Tensor:
         return shares.restore(total).view(parameter.shape)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import torch
 from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.utils.hooks import RemovableHandle
 
 from ilc.errors import UserError
@@ -18,7 +20,7 @@ def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.M
     """Layers with trainable parameters of their own: their keys and the parameters' full names."""
     if hasattr(model, "_orig_mod"):
         raise UserError(
-            "example_share cannot look inside a compiled model: give the one before torch.compile"
+            "votes per example cannot look inside a compiled model: give the one before torch.compile"
         )
     layers: dict[nn.Module, dict[str, str]] = {}
     owners: dict[int, str] = {}
@@ -30,13 +32,13 @@ def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.M
         if type(layer) not in RULES:
             known = ", ".join(kind.__name__ for kind in RULES)
             raise UserError(
-                f"example_share has no rule for {where}: use gradients='per_example_loss', freeze "
+                f"votes per example have no rule for {where}: use gradients='per_example_loss', freeze "
                 f"the layer, or build it from {known}"
             )
         for p in own.values():
             if id(p) in owners:
                 raise UserError(
-                    f"{where} shares a parameter with {owners[id(p)]}, so neither has a share of its own: "
+                    f"{where} shares a parameter with {owners[id(p)]}, so neither has a vote of its own: "
                     "use gradients='per_example_loss'"
                 )
             owners[id(p)] = where
@@ -48,37 +50,58 @@ def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.M
 
 @contextmanager
 def watched(
-    layers: dict[nn.Module, dict[str, str]], collect: Collect, leaves: list[Tensor]
+    layers: dict[nn.Module, dict[str, str]], collect: Collect, starts: list[GradientEdge]
 ) -> Iterator[None]:
-    """Call ``collect(layer, input, output gradient)`` for each layer as the backward pass gets there."""
+    """Call ``collect(layer, input, output gradient)`` for each layer as the backward pass gets there.
+
+    ``starts`` fills with the outputs of layers below which there is nothing to learn: who asks autograd
+    for their gradients has every layer passed, and no weight gradient computed on the way.
+    """
     called: set[nn.Module] = set()
 
-    def watch(layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        name = next(iter(layers[layer].values())).rpartition(".")[0] or "the model"
-        if layer in called:
-            raise UserError(
-                f"{name} ({type(layer).__name__}) is used twice in one pass, so its shares cannot be told "
-                "apart: use gradients='per_example_loss', or give each use a layer of its own"
-            )
-        called.add(layer)
-        x = arguments[0].detach()
-        if not output.requires_grad:
-            leaves.append(output.detach().requires_grad_())
-            # A copy, because the network may go on to change it in place, which a leaf forbids.
-            output = leaves[-1].clone()
-        output.register_hook(lambda delta: collect(layer, x, delta))  # type: ignore[no-untyped-call]
-        return output
+    def watch(layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
+        refuse_second_use(layer, called, name_of(layers[layer]))
+        x = arguments[0]
+        if not x.requires_grad:
+            # The edge rather than the tensor, because the network may go on to change that in place.
+            starts.append(get_gradient_edge(output))
+        x = x.detach()
+        output.register_hook(lambda delta: _in_full_precision(collect, layer, x, delta))  # type: ignore[no-untyped-call]
 
     handles: list[RemovableHandle] = [layer.register_forward_hook(watch) for layer in layers]
     try:
         yield
         missing = [names for layer, names in layers.items() if layer not in called]
         if missing:
-            name = next(iter(missing[0].values())).rpartition(".")[0]
             raise UserError(
-                f"{name} has trainable parameters but was not called as a layer in this pass, so its shares "
-                "are unknown: freeze it, call it, or use gradients='per_example_loss'"
+                f"{name_of(missing[0])} has trainable parameters but was not called as a layer in this "
+                "pass, so its votes are unknown: freeze it, call it, or use gradients='per_example_loss'"
             )
     finally:
+        starts.clear()  # Edges hold on to the graph, whose hooks hold on to this list.
         for handle in handles:
             handle.remove()
+
+
+def name_of(names: dict[str, str]) -> str:
+    """The layer's name from those of its parameters."""
+    return next(iter(names.values())).rpartition(".")[0] or "the model"
+
+
+def refuse_second_use(layer: nn.Module, called: set[nn.Module], name: str) -> None:
+    """Note that the layer was called.
+
+    Raises:
+        UserError: it was before.
+    """
+    if layer in called:
+        raise UserError(
+            f"{name} ({type(layer).__name__}) is used twice in one pass, so its votes cannot be told "
+            "apart: use gradients='per_example_loss', or give each use a layer of its own"
+        )
+    called.add(layer)
+
+
+def _in_full_precision(collect: Collect, layer: nn.Module, x: Tensor, delta: Tensor) -> None:
+    with torch.autocast(delta.device.type, enabled=False):
+        collect(layer, x, delta)

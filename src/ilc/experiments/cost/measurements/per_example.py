@@ -39,7 +39,7 @@ def plain(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
 
 def example_share(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
     """Ours: every example's share of the batch gradient."""
-    backward(model, F.cross_entropy, inputs.unsqueeze(1), targets.unsqueeze(1), MASK, "per_example")
+    backward(model, F.cross_entropy, inputs.unsqueeze(1), targets.unsqueeze(1), MASK, "per_example_share")
 
 
 def example_loss(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:

@@ -1,0 +1,33 @@
+"""Statistics of outer products without writing one of them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ilc.aggregators import GradientStatistics
+from ilc.gradients.shares.share import RankOne
+
+
+def summed_outer_products(votes: RankOne, parameter: Tensor, with_logs: bool) -> GradientStatistics:
+    """Statistics over ``delta_i x_i^T``, for a layer with one position per example.
+
+    The sign of a product is the product of the signs, so the sum of signs is one matrix product of
+    signs, and the sum of logs an outer sum. Where ``delta * x`` underflows to 0 the elementwise sign
+    would be 0; the product of signs is not, and is what counts: the gradient itself is not zero, only
+    too small for its number format. Likewise the sum of logs stays finite there. A factor that is
+    exactly 0 casts no vote, as ever.
+    """
+    delta, x = votes.delta.to(parameter.dtype), votes.x.to(parameter.dtype)
+    # Wide enough for whole numbers, of which a product of signs is an exact sum.
+    counting = torch.promote_types(parameter.dtype, torch.float32)
+    return GradientStatistics(
+        n_environments=len(x),
+        total=delta.T @ x,
+        sign_sum=delta.sign().to(counting).T @ x.sign().to(counting),
+        log_sum=_logs(delta)[:, None] + _logs(x)[None] if with_logs else None,
+    )
+
+
+def _logs(factor: Tensor) -> Tensor:
+    return factor.abs().log_().sum(0)
