@@ -57,7 +57,7 @@ def example_local(
         UserError: batch statistics that cannot be followed, and all of ``example_share``.
     """
     if not any(mixes_examples(layer) for layer in model.modules()):
-        return example_share(model, loss_fn, inputs, targets, with_logs)
+        return example_share(model, loss_fn, inputs, targets, with_logs, written_out=False)
     trainable = trainable_parameters(model)
     layers = layers_of(model, trainable)
     batch_norms = {layer: layers.pop(layer) for layer in list(layers) if mixes_examples(layer)}

@@ -9,14 +9,19 @@ from torch.autograd.graph import GradientEdge
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients.example_objectives import example_objectives
-from ilc.gradients.shares.rules import RULES
+from ilc.gradients.shares.rules import RULES, WRITTEN_OUT
 from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import layers_of, watched
 from ilc.objectives import ObjectiveFunction
 
 
 def example_share(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor,
+    targets: Tensor,
+    with_logs: bool = False,
+    written_out: bool = True,
 ) -> EnvironmentGradients:
     """Let every example vote with its share of the batch gradient.
 
@@ -40,6 +45,8 @@ def example_share(
         inputs: ``[E, 1, ...]``, every example an environment of its own.
         targets: ``[E, 1, ...]``.
         with_logs: gather the sums of logs too.
+        written_out: write every share down and add them up in one order everywhere, as the committed
+            results of section 3.2 were made, rather than the fastest way.
 
     Raises:
         UserError: a layer without a rule, a layer used twice or not at all, shared parameters, a
@@ -52,9 +59,10 @@ def example_share(
     starts: list[GradientEdge] = []
 
     def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
-        shares = RULES[type(layer)](layer, x, delta)
+        rules = WRITTEN_OUT if written_out else RULES
+        shares = rules[type(layer)](layer, x, delta)
         for key, name in layers[layer].items():
-            statistics[name] = summed(shares[key], trainable[name], n, with_logs)
+            statistics[name] = summed(shares[key], trainable[name], n, with_logs, in_order=written_out)
 
     with watched(layers, collect, starts):
         objectives = example_objectives(loss_fn, model(inputs.detach().flatten(0, 1)), targets)

@@ -31,6 +31,12 @@ def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, 
     return {"weight": _products(x[:, None], delta[:, None]), "bias": whole(lambda s: delta[s].clone())}
 
 
+def linear_with_every_product(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """As ``linear``, every product written out."""
+    x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
+    return {"weight": _products(x, delta), "bias": whole(lambda s: delta[s].sum(1))}
+
+
 def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
     """The weight's gradient from a whole batch ``[E, in]``, ``[E, out]``."""
     return delta.to(layer.weight.dtype).T @ x.to(layer.weight.dtype)
@@ -106,6 +112,9 @@ RULES: dict[type[nn.Module], Rule] = {
     nn.Embedding: embedding,
 }
 """Exact types only: a subclass may compute something else."""
+
+WRITTEN_OUT: dict[type[nn.Module], Rule] = {**RULES, nn.Linear: linear_with_every_product}
+"""The same without a product of signs."""
 
 
 class BelowBatchNorm(NamedTuple):

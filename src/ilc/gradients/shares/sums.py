@@ -18,11 +18,17 @@ _ENOUGH_EXAMPLES = 16
 
 
 def summed(
-    shares: Shares | RankOne, parameter: Tensor, n: int, with_logs: bool, mixing: Mixing | None = None
+    shares: Shares | RankOne,
+    parameter: Tensor,
+    n: int,
+    with_logs: bool,
+    mixing: Mixing | None = None,
+    in_order: bool = False,
 ) -> GradientStatistics:
     """Statistics over the shares of all ``n`` examples, less what batch statistics take off them.
 
-    With ``mixing`` the caller knows the total better, and a kernel does not gather it.
+    With ``mixing`` the caller knows the total better, and a kernel does not gather it. ``in_order`` takes no
+    kernel, whose sums have another order.
     """
     if isinstance(shares, RankOne):
         assert mixing is None, "less something, an outer product is none"
@@ -41,7 +47,7 @@ def summed(
             votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1).contiguous()
             part = slice(first * row, first * row + votes.shape[1])
             channels = slice(first, first + rows) if shares.n_rows > 1 else slice(None)
-            if with_logs or not usable(votes):
+            if with_logs or in_order or not usable(votes):
                 if mixing is not None:
                     mixing.take_off(votes, slice(start, start + few), channels)
                 _add_and_overwrite(statistics, part, votes)
