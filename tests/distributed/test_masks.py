@@ -15,42 +15,23 @@ from ilc.aggregators import AndMask, GeometricMean, Mean
 Results = dict[str, dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def alone() -> Results:
-    return cases.all_trajectories()
-
-
-@pytest.fixture(scope="module", params=[2, 3])
-def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
-    """The trajectories of every process."""
-    folder = tmp_path_factory.mktemp("gang") / "results"
-    return gang.together(request.param, folder, cases.all_trajectories)
-
-
-@pytest.mark.parametrize("name", cases.CASES)
-def test_masks_are_those_of_one_process(name: str, alone: Results, together: list[Results]) -> None:
-    for result in together:
-        assert torch.equal(result[name]["masks"], alone[name]["masks"])
-    masks = alone[name]["masks"]
-    assert masks.any(), "a case whose mask keeps nothing shows nothing"
-    if "mask" in name and "fewer" not in name:
-        assert not masks.all()
-
-
-@pytest.mark.parametrize("name", cases.CASES)
-def test_risks_and_models_are_those_of_one_process(
-    name: str, alone: Results, together: list[Results]
-) -> None:
-    for result in together:
-        for key, value in alone[name].items():
-            torch.testing.assert_close(result[name][key], value, rtol=1e-9, atol=1e-9)
-
-
-def test_all_processes_end_with_the_same_bits(together: list[Results]) -> None:
-    """Else they would drift apart."""
-    for name, first in together[0].items():
-        for other in together[1:]:
-            assert all(torch.equal(first[key], other[name][key]) for key in first)
+@pytest.mark.parametrize("size", [2, 3])
+def test_steps_are_those_of_one_process(size: int, tmp_path: Path) -> None:
+    """All cases in one test, because starting the processes is what takes time."""
+    alone = cases.all_trajectories()
+    together: list[Results] = gang.together(size, tmp_path / "gang", cases.all_trajectories)
+    for name, expected in alone.items():
+        masks = expected["masks"]
+        assert masks.any(), f"{name}: a mask that keeps nothing shows nothing"
+        if "mask" in name and "fewer" not in name:
+            assert not masks.all(), f"{name}: nor does one that keeps everything"
+        for result in together:
+            assert torch.equal(result[name]["masks"], masks), name
+            for key, value in expected.items():
+                torch.testing.assert_close(
+                    result[name][key], value, rtol=1e-9, atol=1e-9, msg=f"{name}: {key}"
+                )
+                assert torch.equal(result[name][key], together[0][name][key]), f"{name}: {key} drifts apart"
 
 
 @pytest.mark.parametrize(

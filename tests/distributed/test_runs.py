@@ -77,36 +77,24 @@ def alone(contents: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPath
     return folder
 
 
-@pytest.fixture(scope="module", params=[2, 3])
-def together(
-    request: pytest.FixtureRequest,
-    contents: dict[str, dict[str, Any]],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
-    folder = tmp_path_factory.mktemp("together")
-    gang.together(request.param, folder / "results", gang.train_all, contents, folder)
-    return folder
-
-
 def evaluations(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_metrics_are_those_of_one_process(name: str, alone: Path, together: Path) -> None:
-    """After 20 steps, in single precision."""
-    ours, theirs = evaluations(together / name), evaluations(alone / name)
-    assert theirs[-1]["step"] >= 20
-    assert ours == [pytest.approx(row, abs=1e-5) for row in theirs]
-
-
-def test_one_process_writes(together: Path) -> None:
+@pytest.mark.parametrize("size", [2, 3])
+def test_metrics_are_those_of_one_process(
+    size: int, contents: dict[str, dict[str, Any]], alone: Path, tmp_path: Path
+) -> None:
+    """After 20 steps, in single precision; one process writes."""
+    gang.together(size, tmp_path / "results", gang.train_all, contents, tmp_path)
     for name in METHODS:
-        assert len(evaluations(together / name)) == 2
-        assert (together / name / "done").exists()
-        assert not list((together / name).glob(".*.part"))
-        provenance = json.loads((together / name / "provenance.json").read_text())
-        assert provenance["processes"] in (2, 3)
+        ours, theirs = evaluations(tmp_path / name), evaluations(alone / name)
+        assert theirs[-1]["step"] >= 20
+        assert len(ours) == 2
+        assert ours == [pytest.approx(row, abs=1e-5) for row in theirs], name
+        assert (tmp_path / name / "done").exists()
+        assert not list((tmp_path / name).glob(".*.part"))
+        assert json.loads((tmp_path / name / "provenance.json").read_text())["processes"] == size
 
 
 # Dropout, so that every process's random numbers matter.
