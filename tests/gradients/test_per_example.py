@@ -323,10 +323,22 @@ def test_where_a_product_underflows_the_signs_of_its_factors_still_vote() -> Non
     inputs = torch.tensor([[[1e-30, 0.0]], [[1e-30, 1.0]]])
     targets = torch.zeros(2, 1)
     # Output gradients of 1e-30, so that the first weight's gradients of 1e-60 are 0 in single precision.
-    found = example_share(model, lambda o, t: 1e-30 * o.sum(), inputs, targets, with_logs=True)
+    arguments = (model, lambda o, t: 1e-30 * o.sum(), inputs, targets)
+    found = example_share(*arguments, with_logs=True, written_out=False)
     statistics = found.statistics["weight"]
     assert statistics.total[0, 0] == 0
     assert statistics.sign_sum.tolist() == [[2.0, 1.0]]
     assert statistics.log_sum is not None
     assert float(statistics.log_sum[0, 0]) == pytest.approx(-4 * 30 * 2.302585, rel=1e-4)
     assert float(statistics.log_sum[0, 1]) == -torch.inf
+
+
+def test_a_layer_of_one_output_votes_alike_written_out_or_not() -> None:
+    model = nn.Linear(3, 1).double()
+    inputs, targets = torch.randn(6, 1, 3).double(), torch.randn(6, 1, 1).double()
+    one, other = (
+        example_share(model, F.mse_loss, inputs, targets, written_out=way).statistics for way in (True, False)
+    )
+    for name, statistics in one.items():
+        torch.testing.assert_close(statistics.total, other[name].total)
+        assert torch.equal(statistics.sign_sum, other[name].sign_sum)

@@ -48,7 +48,7 @@ def whole(of: Callable[[slice], Tensor], extra: int = 0) -> Shares:
 
 def product(a: Tensor, b: Tensor, scratch: Tensor) -> Tensor:
     """``a @ b`` in scratch memory: asking the system for new memory costs as much as the product."""
-    if scratch.dtype != a.dtype or a.dtype != b.dtype:
+    size = len(a) * a.shape[1] * b.shape[2]
+    if scratch.dtype != a.dtype or a.dtype != b.dtype or scratch.numel() < size:
         return a.to(scratch.dtype) @ b.to(scratch.dtype)
-    out = scratch[: len(a) * a.shape[1] * b.shape[2]].view(len(a), a.shape[1], b.shape[2])
-    return torch.bmm(a, b, out=out)
+    return torch.bmm(a, b, out=scratch[:size].view(len(a), a.shape[1], b.shape[2]))
