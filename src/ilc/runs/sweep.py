@@ -83,6 +83,7 @@ def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict
         if isinstance(error.__cause__, OSError):
             raise
         write_text(note, f"{error}\n")
+        print(f"Error: {error}", file=sys.stderr)  # Into its log.
         return str(error)
     note.unlink(missing_ok=True)
     return summary

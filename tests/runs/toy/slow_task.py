@@ -14,14 +14,21 @@ from ilc.runs.run_options import RunOptions
 
 
 class SlowTask(ToyTask):
-    """Sleeps ``pause`` seconds an epoch; seeds among ``broken`` need the file ``mended``."""
+    """Sleeps ``pause`` seconds an epoch; seeds in ``broken`` (as 4-9) need the file ``mended``."""
 
     def __init__(
-        self, run: RunOptions, device: torch.device, pause: float, broken: list[int], mended: str, lr: float
+        self,
+        run: RunOptions,
+        device: torch.device,
+        method: str,
+        pause: float,
+        broken: str,
+        mended: str,
+        lr: float,
     ) -> None:
-        if run.seed in broken and not Path(mended).exists():
+        if str(run.seed) in broken.split("-") and not Path(mended).exists():
             raise UserError("something is broken")
-        super().__init__(run, device, "slow", 5, lr)
+        super().__init__(run, device, method, 5, lr)
         self.pause = pause
 
     def train_epoch(self) -> dict[str, Any]:
