@@ -3,8 +3,9 @@
     python scripts/run_many.py experiment=spirals tuned=searched/spirals_l1 'seed=range(0,50)' --workers 2
 
 Takes the same overrides and writes the same run folders. Runs that are done are skipped, begun ones go on,
-one that fails does not stop the others. ``--to results/x`` also writes ``results/x_runs.csv``, a row per run,
-and ``results/x_curves.csv``, a row per evaluation.
+one that fails does not stop the others. ``--cluster slurm`` gives them to Slurm as an array.
+``--to results/x`` also writes ``results/x_runs.csv``, a row per run, and ``results/x_curves.csv``, a row per
+evaluation.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from pathlib import Path
 
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
+from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import as_files, export_runs, write_files
 from ilc.runs.jobs_progress import JobsProgress
-from ilc.runs.sweep import WORKER, make, plan
+from ilc.runs.sweep import LOG, WORKER, make, plan
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,19 +27,20 @@ def main() -> None:
     """Make all runs that are not done yet."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("overrides", nargs="+", help="as for src/train.py -m")
-    parser.add_argument("--workers", type=int, default=2, help="runs at a time (default: 2)")
+    add_places(parser, n_workers=2)
     parser.add_argument("--output", type=Path, default=ROOT / "outputs", help="folder of the run folders")
     parser.add_argument("--to", type=Path, help="where to write the tables, without _runs.csv")
     parser.add_argument("--columns", nargs="+", default=[], help="config keys to add, such as optimizer.lr")
     arguments = parser.parse_intermixed_args()
+    place = chosen_place(arguments, arguments.output)
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
     missing = {folder: own for folder, own in runs.items() if not (folder / "done").exists()}
     with JobsProgress("runs", len(runs), len(runs) - len(missing)) as progress:
-        failures = make(missing, arguments.workers, progress)
+        failures = make(missing, place, progress)
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done, under {arguments.output}")
     if failures:
-        folder, message = next(iter(failures.items()))
-        raise UserError(f"{len(failures)} runs failed. The first one, {folder}: {message}")
+        lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
+        raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))
     if arguments.to:
         write_files(as_files(*export_runs(runs, arguments.columns), arguments.to))
 

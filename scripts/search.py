@@ -4,10 +4,10 @@
     python scripts/search.py spirals_and_mask --export
 
 Every trial is a run folder under ``outputs/search/NAME/trials/``. Killed at any moment, the same
-command continues: begun trials go on in their folders with the same parameters. At the end
-``trials.csv`` lists all trials and ``best.yaml`` holds the best configuration. ``--export`` trains nothing
-and writes both, as they stand, to ``results/EXPERIMENT/search/NAME_trials.csv`` and
-``conf/tuned/searched/NAME.yaml``.
+command continues: begun trials go on in their folders with the same parameters. With ``--cluster slurm``
+this process chooses the parameters, and the jobs in Slurm's queue only train. At the end ``trials.csv``
+lists all trials and ``best.yaml`` holds the best configuration. ``--export`` trains nothing and writes both,
+as they stand, to ``results/EXPERIMENT/search/NAME_trials.csv`` and ``conf/tuned/searched/NAME.yaml``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import dataclasses
 from pathlib import Path
 
 from ilc.configuration.command_line import run_command
+from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import write_files
 from ilc.runs.search.definition import load_definition
 from ilc.runs.search.files import RESULTS, search_files, table_path, tuned_path
@@ -30,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", help="a file in conf/search, or the path of one, which ends in .yaml")
     parser.add_argument("--trials", type=int, help="completed trials wanted (default: the file's)")
-    parser.add_argument("--workers", type=int, default=1, help="processes, one core each (default: 1)")
+    add_places(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")
     parser.add_argument("--export", action="store_true", help="train nothing, write results/ and conf/tuned/")
     arguments = parser.parse_args()
@@ -41,7 +42,7 @@ def main() -> None:
     if arguments.export:
         table, tuned = RESULTS / table_path(definition), tuned_path(definition, RESULTS)
     else:
-        search(definition, folder, arguments.workers)
+        search(definition, folder, chosen_place(arguments, folder))
         table, tuned = folder / "trials.csv", folder / "best.yaml"
     write_files(search_files(definition, folder, table, tuned))
 

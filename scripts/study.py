@@ -5,6 +5,7 @@
 
 Everything lies under ``outputs/study/NAME``. Killed at any moment, the same command continues. At the end the
 files are written to ``results/``, or below ``--results``. ``--export`` makes nothing and writes what is done.
+``--cluster slurm`` gives the jobs of a step to Slurm as an array.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rich.table import Table
 
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
+from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.search.files import RESULTS
 from ilc.runs.study.definition import load_study, study_names
 from ilc.runs.study.make import make_study, write_results
@@ -31,7 +33,7 @@ def main() -> None:
     parser.add_argument(
         "name", nargs="?", help="a file in conf/study, or the path of one, which ends in .yaml"
     )
-    parser.add_argument("--workers", type=int, default=1, help="processes, one core each (default: 1)")
+    add_places(parser, n_workers=1)
     parser.add_argument("--results", type=Path, default=RESULTS, help="where to write (default: results)")
     parser.add_argument("--output", type=Path, help="folder of the runs (default: outputs/study/NAME)")
     parser.add_argument("--export", action="store_true", help="make nothing, write what is done")
@@ -45,7 +47,7 @@ def main() -> None:
     study = load_study(arguments.name)
     folder: Path = arguments.output or OUTPUT / study.name
     if not arguments.export:
-        make_study(study, folder, arguments.workers)
+        make_study(study, folder, chosen_place(arguments, folder))
     write_results(study, folder, arguments.results)
 
 

@@ -29,6 +29,7 @@ EXTRAS = {
     "figures": {"figures"},
     "experiments": {"experiments", "figures", "consistency"},
     "experiments/coinrun": {"experiments", "figures", "coinrun"},
+    "runs/cluster": {"experiments", "cluster"},
     "runs/search": {"experiments", "search"},
     "runs/study": {"experiments", "search"},
 }

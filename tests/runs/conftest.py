@@ -14,8 +14,7 @@ import pytest
 import torch
 
 from ilc.errors import UserError
-from ilc.runs import workers
-from ilc.runs.search import loop
+from ilc.runs import jobs
 from ilc.runs.workers import Job
 
 T = TypeVar("T")
@@ -86,6 +85,10 @@ class InThisProcess:
     def has_room(self) -> bool:
         return self.n_busy < self._n
 
+    @property
+    def queues(self) -> bool:
+        return False
+
     def start(self, job: Job[Any]) -> None:
         self._jobs.append(job)
 
@@ -100,7 +103,6 @@ class InThisProcess:
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Jobs are done without workers; torch is left as it was."""
-    monkeypatch.setattr(loop, "Workers", InThisProcess)
-    monkeypatch.setattr(workers, "Workers", InThisProcess)
+    monkeypatch.setattr(jobs, "Workers", InThisProcess)
     yield
     torch.use_deterministic_algorithms(False)

@@ -17,7 +17,8 @@ import pytest
 
 from ilc.errors import UserError
 from ilc.locked import lock
-from ilc.runs.workers import Job, Workers, run_jobs
+from ilc.runs.jobs import run_jobs
+from ilc.runs.workers import Job, Workers
 
 
 def test_jobs_run_in_processes_of_their_own_and_print_to_their_logs(
@@ -80,7 +81,8 @@ from importlib import import_module
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from toy_jobs import hold
-from ilc.runs.workers import Job, run_jobs
+from ilc.runs.jobs import run_jobs
+from ilc.runs.workers import Job
 if __name__ == "__main__":
     folders = [Path(sys.argv[1]) / "a", Path(sys.argv[1]) / "b"]
     list(run_jobs([Job(f.name, partial(hold, f), f.with_suffix(".log")) for f in folders], 2))

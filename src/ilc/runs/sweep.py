@@ -16,13 +16,17 @@ from ilc.configuration.compose import combinations, command_of, compose_config, 
 from ilc.configuration.resolve import run_name
 from ilc.errors import UserError
 from ilc.locked import lock
+from ilc.runs.jobs import Place, run_jobs
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.runner import run
 from ilc.runs.sweep_options import leave_out_foreign_options
-from ilc.runs.workers import Job, run_jobs
+from ilc.runs.workers import Job
 
 WORKER = ("threads=1", "logger=none")
 """Overrides of every run in a worker, which has one core; neither changes its numbers."""
+
+LOG = "log.txt"
+"""File in a run folder with what the run printed in a worker."""
 
 FAILED = "failed.txt"
 """File in a run folder with the message of a run that failed by its own fault."""
@@ -79,28 +83,29 @@ def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict
         if isinstance(error.__cause__, OSError):
             raise
         write_text(note, f"{error}\n")
+        print(f"Error: {error}", file=sys.stderr)  # Into its log.
         return str(error)
     note.unlink(missing_ok=True)
     return summary
 
 
-def make(runs: Mapping[Path, Sequence[str]], n_workers: int, progress: JobsProgress) -> dict[Path, str]:
-    """Make the runs side by side, each with one core; what a run prints goes to ``log.txt`` in its folder.
+def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgress) -> dict[Path, str]:
+    """Make the runs side by side, each with one core; what a run prints goes to ``LOG`` in its folder.
 
     Args:
         runs: as ``plan`` returns them, with ``WORKER`` among the overrides.
-        n_workers: how many at a time.
+        place: how many at a time here, or the cluster.
         progress: advanced by one for every run that ends.
 
     Returns:
         Folder -> message of those that failed; the others were made all the same.
     """
     jobs: list[Job[dict[str, Any] | str]] = [
-        Job(str(folder), partial(attempt, list(overrides), folder, sweep=True), folder / "log.txt")
+        Job(str(folder), partial(attempt, list(overrides), folder, sweep=True), folder / LOG)
         for folder, overrides in runs.items()
     ]
     failures = {}
-    ended = run_jobs(jobs, n_workers)
+    ended = run_jobs(jobs, place)
     with closing(ended):
         for name, result in ended:
             if not isinstance(result, dict):

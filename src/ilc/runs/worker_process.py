@@ -23,7 +23,7 @@ def work(pipe: Connection) -> None:
     # Ctrl-C reaches every process of a terminal: the parent ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
-        pipe.send_bytes(_result(pipe.recv_bytes()))
+        pipe.send_bytes(do(pipe.recv_bytes()))
 
 
 def die_with_parent() -> None:
@@ -34,8 +34,13 @@ def die_with_parent() -> None:
     os._exit(1)
 
 
-def _result(content: bytes) -> bytes:
-    """What a pickled job returns or how it failed, pickled."""
+def do(content: bytes, passing: tuple[type[BaseException], ...] = ()) -> bytes:
+    """What a pickled job returns or how it failed, pickled.
+
+    Args:
+        content: as ``Job.content`` made it.
+        passing: exceptions that are none of the job's and go on to who called.
+    """
     result: tuple[str, Any]
     try:
         call, log = pickle.loads(content)
@@ -45,6 +50,8 @@ def _result(content: bytes) -> bytes:
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)
         return pickle.dumps(("value", job()))
+    except passing:
+        raise
     except UserError as error:
         result = "error", str(error)
     except OSError as error:

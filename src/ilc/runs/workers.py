@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -35,6 +35,21 @@ class Job(Generic[T]):
     name: str
     call: Callable[[], T]
     log: Path
+
+    def content(self) -> bytes:
+        """The job for another process, which ``ilc.runs.worker_process.do`` does."""
+        return pickle.dumps((pickle.dumps(self.call), self.log))
+
+    def ended(self, result: bytes) -> T | UserError:
+        """What ``do`` brought back: the value, or the UserError that ended the job.
+
+        Raises:
+            RuntimeError: the job raised anything but a UserError or OSError.
+        """
+        kind, value = pickle.loads(result)
+        if kind == "defect":
+            raise RuntimeError(f"{self.name} failed, see {self.log}\n{value}")
+        return UserError(value) if kind == "error" else value
 
 
 class Workers(Generic[T]):
@@ -73,10 +88,15 @@ class Workers(Generic[T]):
         """Whether another job can start."""
         return self.n_busy < self._n
 
+    @property
+    def queues(self) -> bool:
+        """As ``Pool``: no."""
+        return False
+
     def start(self, job: Job[T]) -> None:
         """Give the job to a worker; there must be room."""
         assert self.has_room, "wait until a job has ended"
-        content = pickle.dumps((pickle.dumps(job.call), job.log))
+        content = job.content()
         while True:
             worker = self._idle.pop() if self._idle else _Worker()
             try:
@@ -101,7 +121,7 @@ class Workers(Generic[T]):
             assert isinstance(pipe, Connection)
             worker, job = self._busy.pop(pipe)
             try:
-                kind, value = pickle.loads(pipe.recv_bytes())
+                result = pipe.recv_bytes()
             except (EOFError, OSError):
                 worker.process.join()
                 status = worker.process.exitcode
@@ -109,27 +129,8 @@ class Workers(Generic[T]):
                 ended.append((job.name, UserError(f"{message}. The same command continues")))
                 continue
             self._idle.append(worker)
-            if kind == "defect":
-                raise RuntimeError(f"{job.name} failed, see {job.log}\n{value}")
-            ended.append((job.name, UserError(value) if kind == "error" else value))
+            ended.append((job.name, job.ended(result)))
         return ended
-
-
-def run_jobs(jobs: Iterable[Job[T]], n_workers: int) -> Generator[tuple[str, T | UserError], None, None]:
-    """Do all jobs and yield the name and result, or UserError, of each as it ends.
-
-    Use it within ``contextlib.closing``: what leaves the loop early then takes the workers along.
-
-    Raises:
-        UserError, RuntimeError: as ``Workers``.
-    """
-    with Workers[T](n_workers) as workers:
-        for job in jobs:
-            while not workers.has_room:
-                yield from workers.wait()
-            workers.start(job)
-        while workers.n_busy:
-            yield from workers.wait()
 
 
 class _Worker:

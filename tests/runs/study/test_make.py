@@ -109,7 +109,7 @@ def test_a_part_that_fails_does_not_stop_the_others_and_what_is_done_can_be_expo
 ) -> None:
     (tmp_path / "go").touch()
     study = load_study(str(measured(fail=True)))
-    with pytest.raises(UserError, match=r"1 of 3 jobs failed.*toy_measurement, slow: it did not work"):
+    with pytest.raises(UserError, match=r"1 of 3 jobs failed:\n  toy_measurement, slow: it did not work"):
         make_study(study, tmp_path / "out", 1)
     write_results(study, tmp_path / "out", tmp_path / "results")
     assert "toy/other.csv: 2 of 3 jobs are done, the others are left out" in capsys.readouterr().out
@@ -166,7 +166,7 @@ def test_runs_that_may_diverge_are_left_out_and_others_are_an_error(
     trained: Callable[[bool], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, results = tmp_path / "out", tmp_path / "results"
-    with pytest.raises(UserError, match=r"2 of 6 jobs failed.*training diverged"):
+    with pytest.raises(UserError, match=r"2 of 6 jobs failed:\n.*training diverged.*\(log: .*log.txt\)"):
         make_study(load_study(str(trained(False))), out, 2)
     study = load_study(str(trained(True)))
     assert [step.count(out) for step in study.steps] == [(4, 4), (2, 2)]

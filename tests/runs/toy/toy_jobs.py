@@ -38,3 +38,16 @@ def hold(folder: Path) -> None:
     assert lock(folder) is not None
     (folder / "held").touch()
     time.sleep(600)
+
+
+def hold_unless_begun(folder: Path) -> str:
+    """Hold the folder for good the first time, but not the second."""
+    if (folder / "held").exists():
+        return "done the second time"
+    return str(hold(folder))
+
+
+def break_down_after(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.05)
+    break_down()

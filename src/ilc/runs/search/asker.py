@@ -104,6 +104,12 @@ class Asker:
         """How many trials are done and count."""
         return len(self._numbers(TrialState.COMPLETE))
 
+    @property
+    def failures(self) -> dict[int, str]:
+        """The trials that failed, and why."""
+        failed = self.stored.get_trials(deepcopy=False, states=(TrialState.FAIL,))
+        return {trial.number: trial.user_attrs["error"] for trial in failed}
+
     def describe(self) -> str:
         """Trials under way and failed, and the best value so far."""
         shown = f"{len(self._under_way)} running, {len(self._numbers(TrialState.FAIL))} failed"

@@ -10,7 +10,7 @@ from typing import Any
 from ilc.configuration.compose import compose_experiment
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.space import Value, first_value, override
-from ilc.runs.sweep import WORKER, attempt
+from ilc.runs.sweep import LOG, WORKER, attempt
 from ilc.runs.workers import Job
 
 Result = dict[str, Any] | str
@@ -33,7 +33,7 @@ class Trial:
         """What trains it, or continues it, in a worker."""
         own = folder_of(folder, self.number)
         overrides = overrides_of(definition, self.parameters)
-        return Job(str(self.number), partial(attempt, overrides, own), own / "log.txt")
+        return Job(str(self.number), partial(attempt, overrides, own), own / LOG)
 
 
 def folder_of(folder: Path, number: int) -> Path:

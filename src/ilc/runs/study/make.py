@@ -6,17 +6,18 @@ from pathlib import Path
 
 from ilc.errors import UserError
 from ilc.runs.export import write_files
+from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.study.definition import Study
 
 
-def make_study(study: Study, folder: Path, n_workers: int) -> None:
+def make_study(study: Study, folder: Path, place: Place) -> None:
     """Do all that is not done yet; interrupted at any moment, the same call goes on.
 
     Args:
         study: what has to be done.
         folder: where its runs, searches and measured parts lie.
-        n_workers: how many jobs at a time, with one core each.
+        place: how many jobs at a time here, with one core each, or the cluster.
 
     Raises:
         HydraException, UserError: a step that cannot be done, or jobs that failed: the others are done first.
@@ -26,9 +27,9 @@ def make_study(study: Study, folder: Path, n_workers: int) -> None:
     failures = []
     with JobsProgress(study.name, total, done) as progress:
         for step in study.steps:
-            failures += step.make(folder, n_workers, progress)
+            failures += step.make(folder, place, progress)
     if failures:
-        raise UserError(f"{len(failures)} of {total} jobs failed. The first one, {failures[0]}")
+        raise UserError(f"{len(failures)} of {total} jobs failed:\n  " + "\n  ".join(failures))
 
 
 def write_results(study: Study, folder: Path, results: Path) -> None:

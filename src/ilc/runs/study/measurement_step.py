@@ -22,9 +22,10 @@ from typing import Any
 import pandas as pd
 
 from ilc.errors import UserError
+from ilc.runs.jobs import Place, run_jobs
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.study.step import ResultPath
-from ilc.runs.workers import Job, run_jobs
+from ilc.runs.workers import Job
 
 Part = Callable[[], dict[str, pd.DataFrame | bytes]]
 
@@ -55,7 +56,7 @@ class MeasurementStep:
         parts = self._parts()
         return sum(self._kept(folder, name).exists() for name in parts), len(parts)
 
-    def make(self, folder: Path, n_workers: int, progress: JobsProgress) -> list[str]:
+    def make(self, folder: Path, place: Place, progress: JobsProgress) -> list[str]:
         """As ``Step``; what a part prints goes to ``PART.log`` beside what it keeps."""
         jobs = []
         for name, part in self._parts().items():
@@ -65,11 +66,12 @@ class MeasurementStep:
                     Job(name, partial(measure, part, self.makes, kept), kept.with_name(f"{name}.log"))
                 )
         failures = []
-        ended = run_jobs(jobs, n_workers)
+        ended = run_jobs(jobs, place)
         with closing(ended):
             for name, result in ended:
                 if result is not None:
-                    failures.append(f"{self.module}, {name}: {result}")
+                    log = self._kept(folder, name).with_name(f"{name}.log")
+                    failures.append(f"{self.module}, {name}: {result} (log: {log})")
                 progress.advance()
         return failures
 

@@ -7,9 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from ilc.runs.export import as_files, export_runs
+from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.study.step import ResultPath
-from ilc.runs.sweep import FAILED, WORKER, make, plan
+from ilc.runs.sweep import FAILED, LOG, WORKER, make, plan
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,15 @@ class RunsStep:
         runs = self.runs(folder)
         return sum(map(self._is_settled, runs)), len(runs)
 
-    def make(self, folder: Path, n_workers: int, progress: JobsProgress) -> list[str]:
+    def make(self, folder: Path, place: Place, progress: JobsProgress) -> list[str]:
         """As ``Step``."""
         missing = {run: own for run, own in self.runs(folder).items() if not self._is_settled(run)}
-        failures = make(missing, n_workers, progress)
-        return [f"{run}: {message}" for run, message in failures.items() if not self._is_settled(run)]
+        failures = make(missing, place, progress)
+        return [
+            f"{run}: {message} (log: {run / LOG})"
+            for run, message in failures.items()
+            if not self._is_settled(run)
+        ]
 
     def contents(self, folder: Path, results: Path) -> dict[Path, bytes]:
         """As ``Step``."""

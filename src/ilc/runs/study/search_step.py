@@ -8,6 +8,7 @@ from pathlib import Path
 from optuna.trial import TrialState
 
 from ilc.runs.export import as_files, export_runs
+from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.search.definition import Definition, load_definition
 from ilc.runs.search.files import search_files, table_path, tuned_path
@@ -47,10 +48,10 @@ class SearchStep:
         wanted = sum(definition.trials for definition, _ in searches)
         return sum(len(_complete(definition, own)) for definition, own in searches), wanted
 
-    def make(self, folder: Path, n_workers: int, progress: JobsProgress) -> list[str]:
+    def make(self, folder: Path, place: Place, progress: JobsProgress) -> list[str]:
         """As ``Step``; a search whose trials fail too often is an error."""
         for definition, own in self._searches(folder):
-            search(definition, own, n_workers, progress)
+            search(definition, own, place, progress)
         return []
 
     def contents(self, folder: Path, results: Path) -> dict[Path, bytes]:

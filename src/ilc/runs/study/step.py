@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from ilc.configuration.keys import check_keys
 from ilc.errors import UserError
+from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 
 S = TypeVar("S")
@@ -30,8 +31,8 @@ class Step(Protocol):
     def count(self, folder: Path) -> tuple[int, int]:
         """How many of its jobs are done, and how many there are; ``folder`` is the study's."""
 
-    def make(self, folder: Path, n_workers: int, progress: JobsProgress) -> list[str]:
-        """Do the missing jobs; return the messages of those that failed.
+    def make(self, folder: Path, place: Place, progress: JobsProgress) -> list[str]:
+        """Do the missing jobs here or on a cluster; return the messages of those that failed.
 
         Raises:
             UserError: something without which the others are of no use.

@@ -1,0 +1,135 @@
+"""Jobs through submitit's processes on this machine, which behave as Slurm's jobs do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ilc.errors import UserError
+from ilc.runs.cluster.options import Cluster, load_cluster
+from ilc.runs.jobs import open_pool, run_jobs
+from ilc.runs.workers import Job
+
+MakeCluster = Callable[..., Cluster]
+
+
+def test_jobs_return_fail_and_print_as_in_workers(
+    cluster: MakeCluster, toy_jobs: ModuleType, tmp_path: Path
+) -> None:
+    calls: dict[str, Any] = {
+        "fine": partial(toy_jobs.describe_process, "e"),
+        "refused": partial(toy_jobs.refuse, "bread"),
+        "killed": toy_jobs.be_killed,
+    }
+    jobs = [Job(name, call, tmp_path / name / "log.txt") for name, call in calls.items()]
+    results = dict(run_jobs(jobs, cluster()))
+    assert results.keys() == calls.keys()
+    word, process = results["fine"]
+    assert word == "e"
+    assert process != os.getpid()
+    assert (tmp_path / "fine" / "log.txt").read_text() == "said e\nshouted e\n"
+    assert str(results["refused"]) == "no bread today"
+    assert isinstance(results["killed"], UserError)
+    assert "it was cancelled or killed (was memory short?), see " in str(results["killed"])
+    assert str(tmp_path / "killed" / "log.txt") in str(results["killed"])
+
+
+def test_a_job_that_times_out_is_begun_again_and_not_forever(
+    cluster: MakeCluster, toy_jobs: ModuleType, tmp_path: Path
+) -> None:
+    # Told after two seconds, and over after six.
+    short = cluster(timeout_min=0.1, signal_delay_s=4, max_timeouts=1)
+    jobs = [
+        Job("second", partial(toy_jobs.hold_unless_begun, tmp_path / "a"), tmp_path / "a.log"),
+        Job("never", partial(toy_jobs.hold, tmp_path / "b"), tmp_path / "b.log"),
+    ]
+    results = dict(run_jobs(jobs, short))
+    assert results["second"] == "done the second time"
+    assert "it timed out too often, see " in str(results["never"])
+
+
+def test_a_defect_is_ours_and_ends_the_others(
+    cluster: MakeCluster, toy_jobs: ModuleType, wait_for: Any, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(RuntimeError, match=r"defect failed(.|\n)*ZeroDivisionError: a defect"),
+        closing(
+            run_jobs(
+                [
+                    Job("held", partial(toy_jobs.hold, tmp_path), tmp_path / "log"),
+                    Job("defect", partial(toy_jobs.break_down_after, tmp_path / "held"), tmp_path / "log"),
+                ],
+                cluster(),
+            )
+        ) as ended,
+    ):
+        list(ended)
+    os.close(wait_for(partial(toy_jobs.lock, tmp_path)))  # Its holder goes.
+
+
+def test_the_scripts_run_there(
+    cluster_file: Callable[..., Path], script: Any, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    options = [option for option in tiny if option != "logger=none"]
+    runs = [*options, "aggregator=mean", "optimizer.lr=1e-3,1e30", "--output", str(tmp_path / "out")]
+    done = script("run_many", *runs, "--cluster", str(cluster_file()))
+    assert done.returncode == 1
+    assert "1 of 2 runs are done" in done.stdout
+    assert "Error: 1 runs failed:\n  " in done.stderr
+    (log,) = [line.split("(log: ")[1][:-1] for line in done.stderr.splitlines() if "(log: " in line]
+    assert "diverged" in Path(log).read_text() + done.stderr
+
+
+SEARCH = """
+fixed: [experiment=spirals, aggregator=mean, {tiny}]
+space: {{optimizer.lr: {{choice: [1.0e-3, 1.0e-2]}}}}
+objective: {{test/accuracy: maximize}}
+selection: last
+trials: 2
+"""
+
+
+def test_a_search_asks_here_and_trains_there(
+    cluster_file: Callable[..., Path], script: Any, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "tiny.yaml"
+    path.write_text(SEARCH.format(tiny=", ".join(option for option in tiny if option != "logger=none")))
+    output = tmp_path / "search"
+    done = script("search", str(path), "--output", str(output), "--cluster", str(cluster_file()))
+    assert done.returncode == 0, done.stderr
+    assert "tiny: 2 complete" in done.stdout
+    assert len(list((output / "cluster").glob("*_result.pkl"))) >= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"executor": "pbs"}, "executor must be one of slurm, local, got 'pbs'"),
+        ({"array_parallelism": 0}, "array_parallelism must be a number of at least 1, got 0"),
+        ({"partitoin": "gpu"}, "unknown key 'partitoin'. Did you mean 'partition'"),
+        ({"setup": "module load x"}, "setup must be a list of commands"),
+    ],
+)
+def test_mistakes_are_readable(options: dict[str, Any], message: str, cluster: MakeCluster) -> None:
+    with pytest.raises(UserError, match=message):
+        cluster(**options)
+
+
+def test_an_unknown_cluster_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no cluster is called 'slrum': there are local, slurm"):
+        load_cluster("slrum", tmp_path)
+
+
+def test_without_slurm_it_says_so(
+    cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="--cluster slurm needs Slurm's sbatch"):
+        open_pool(cluster(executor="slurm"))
