@@ -119,6 +119,7 @@ class EnvironmentTask:
         self._begun = None
         seen = begun.seen
         lr = self.optimizer.param_groups[0]["lr"]
+        converged = False
         # An epoch that was begun draws the same batches again; those that had their step are skipped.
         for inputs, targets in islice(self.sampler, len(seen.risks), None):
             # Never before the first step, so that something was seen; after the last, the epoch ends first.
@@ -126,13 +127,14 @@ class EnvironmentTask:
                 self._begun = begun
                 raise Interrupted
             self.take_step(inputs, targets, seen)
-            if self._has_converged(seen):
+            converged = self._has_converged(seen)
+            if converged:
                 break
         self.scheduler.step()
         # Looked at once per epoch, so that an accelerator need not be waited for at every step.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
         metrics = seen.means(self.method.adds_penalty)
-        return {**metrics, CONVERGED: 1} if self._has_converged(seen) else metrics
+        return {**metrics, CONVERGED: 1} if converged else metrics
 
     def _has_converged(self, seen: StepRecord) -> bool:
         """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for."""

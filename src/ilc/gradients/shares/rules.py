@@ -18,23 +18,22 @@ from ilc.gradients.shares.share import RankOne, Shares, product, whole
 
 
 def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares | RankOne]:
+    """As ``linear_with_every_product``, but a product of signs where there is one position per example."""
+    every = linear_with_every_product(layer, x, delta)
+    if x[0].numel() != x.shape[-1]:
+        return {**every}
+    return {**every, "weight": RankOne(delta.flatten(1), x.flatten(1))}
+
+
+def linear_with_every_product(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """``y = x W^T + b``, summed over whatever axes lie between examples and features."""
     x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
-    bias = whole(lambda s: delta[s].sum(1))
-    if x.shape[1] == 1:
-        return {"weight": RankOne(delta[:, 0], x[:, 0]), "bias": bias}
-    return {"weight": _products(x, delta), "bias": bias}
+    return {"weight": _products(x, delta), "bias": whole(lambda s: delta[s].sum(1))}
 
 
 def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """The same with every product written out, for whoever takes something off it."""
     return {"weight": _products(x[:, None], delta[:, None]), "bias": whole(lambda s: delta[s].clone())}
-
-
-def linear_with_every_product(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """As ``linear``, every product written out."""
-    x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
-    return {"weight": _products(x, delta), "bias": whole(lambda s: delta[s].sum(1))}
 
 
 def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
