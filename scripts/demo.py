@@ -1,7 +1,7 @@
 """The paper's claim in minutes: on the spirals the mean learns shortcuts, the AND-mask the mechanism.
 
 Runs both at the paper's size side by side, one core each, then prints a table and saves a figure.
-Interrupted, the same command continues.
+Stopped or killed, the same command continues.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ilc.figures.style import LABELS
 from ilc.runs.export import export_runs
 from ilc.runs.sweep import WORKER, train
 from ilc.runs.workers import Job, Workers
+from ilc.stop_signals import finish_first
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "outputs" / "demo"
@@ -33,7 +34,11 @@ def main() -> None:
     """Train, tabulate, draw."""
     console = Console()
     console.print("Spirals at the paper's size: 32 environments x 1,280 examples. About a minute.")
-    with Workers[dict[str, Any]](len(AGGREGATORS)) as workers, Progress(console=console) as progress:
+    with (
+        finish_first(),
+        Progress(console=console) as progress,
+        Workers[dict[str, Any]](len(AGGREGATORS)) as workers,
+    ):
         tasks = {name: progress.add_task(f"{LABELS[name]:22}", total=None) for name in AGGREGATORS}
         for name in AGGREGATORS:
             workers.start(job(name))

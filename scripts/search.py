@@ -2,10 +2,13 @@
 
     python scripts/search.py spirals_and_mask --workers 2
     python scripts/search.py spirals_and_mask --export
+    python scripts/search.py spirals_and_mask --storage postgresql://me@host/optuna
 
 Every trial is a run folder under ``outputs/search/NAME/trials/``. Killed at any moment, the same
 command continues: begun trials go on in their folders with the same parameters. With ``--cluster slurm``
-this process chooses the parameters, and the jobs in Slurm's queue only train. At the end ``trials.csv``
+this process chooses the parameters, and the jobs in Slurm's queue only train. With ``--storage`` a server
+keeps the trials, and the same command may run many times at once, wherever the folder is seen: together they
+complete as many trials as are asked for, and take over those of one that dies. At the end ``trials.csv``
 lists all trials and ``best.yaml`` holds the best configuration. ``--export`` trains nothing and writes both,
 as they stand, to ``results/EXPERIMENT/search/NAME_trials.csv`` and ``conf/tuned/searched/NAME.yaml``.
 """
@@ -14,7 +17,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ilc.configuration.command_line import run_command
 from ilc.runs.cluster.command_line import add_places, chosen_place
@@ -22,6 +27,9 @@ from ilc.runs.export import write_files
 from ilc.runs.search.definition import load_definition
 from ilc.runs.search.files import RESULTS, search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
+
+if TYPE_CHECKING:
+    from ilc.runs.search.server import Server
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,18 +41,27 @@ def main() -> None:
     parser.add_argument("--trials", type=int, help="completed trials wanted (default: the file's)")
     add_places(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")
+    parser.add_argument("--storage", help="postgresql://user@host/database, for many askers of one search")
     parser.add_argument("--export", action="store_true", help="train nothing, write results/ and conf/tuned/")
     arguments = parser.parse_args()
     definition = load_definition(arguments.name)
     if arguments.trials is not None:
         definition = dataclasses.replace(definition, trials=arguments.trials)
     folder: Path = arguments.output or ROOT / "outputs" / "search" / definition.name
-    if arguments.export:
-        table, tuned = RESULTS / table_path(definition), tuned_path(definition, RESULTS)
-    else:
-        search(definition, folder, chosen_place(arguments, folder))
-        table, tuned = folder / "trials.csv", folder / "best.yaml"
-    write_files(search_files(definition, folder, table, tuned))
+    with nullcontext() if arguments.storage is None else connected(arguments.storage) as server:
+        if arguments.export:
+            table, tuned = RESULTS / table_path(definition), tuned_path(definition, RESULTS)
+        else:
+            search(definition, folder, chosen_place(arguments, folder), server=server)
+            table, tuned = folder / "trials.csv", folder / "best.yaml"
+        write_files(search_files(definition, folder, table, tuned, server))
+
+
+def connected(url: str) -> Server:
+    """The server that keeps the trials."""
+    from ilc.runs.search.server import Server
+
+    return Server(url)
 
 
 if __name__ == "__main__":

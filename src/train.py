@@ -18,7 +18,6 @@ from omegaconf import DictConfig
 from ilc.configuration import register_resolvers
 from ilc.configuration.command_line import print_error, run_command, several_processes
 from ilc.errors import UserError
-from ilc.stop_signals import listening
 
 register_resolvers()
 
@@ -68,8 +67,7 @@ def sweep(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    with listening():
-        if set(SWEEP) & set(sys.argv[1:]):
-            run_command(lambda: sweep(sys.argv[1:]))
-        else:
-            run_command(one_run)
+    if set(SWEEP) & set(sys.argv[1:]):
+        run_command(lambda: sweep(sys.argv[1:]))
+    else:
+        run_command(one_run)

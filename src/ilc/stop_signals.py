@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import NoReturn
 
 STOPPED = 75
 """Exit status of a command that was asked to stop and can go on: EX_TEMPFAIL of sysexits.h, "try again"."""
@@ -55,8 +56,8 @@ def asked() -> str | None:
 
 
 @contextmanager
-def listening() -> Iterator[None]:
-    """Heed the signals until the ``with`` block ends.
+def listening(*more: signal.Signals) -> Iterator[None]:
+    """Heed the signals, and ``more`` of them, until the ``with`` block ends.
 
     The first one raises ``Stopped`` where the program happens to be, or, inside ``finish_first``, waits to
     be asked for. The second ends the process at once, as it would any other program.
@@ -65,7 +66,7 @@ def listening() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _heed) for number in SIGNALS}
+    before = {number: signal.signal(number, _heed) for number in (*SIGNALS, *more)}
     try:
         yield
     finally:
@@ -84,6 +85,22 @@ def finish_first() -> Iterator[None]:
         _wish.waiting -= 1
 
 
+def heed() -> None:
+    """Stop here if a signal has asked for it: for loops within ``finish_first`` that have nothing to finish.
+
+    Raises:
+        Stopped: then, with one line that says so.
+    """
+    if _wish.signal is not None:
+        _stop(_wish.signal)
+
+
+def _stop(name: str) -> NoReturn:
+    if os.environ.get("RANK", "0") == "0":
+        print(f"Stopped by {name}: the same command continues", file=sys.stderr)
+    raise Stopped
+
+
 def _heed(number: int, frame: FrameType | None) -> None:
     name = signal.Signals(number).name
     if _wish.signal is not None:
@@ -93,6 +110,4 @@ def _heed(number: int, frame: FrameType | None) -> None:
         return
     _wish.signal, _wish.moment = name, time.monotonic()
     if not _wish.waiting:
-        if os.environ.get("RANK", "0") == "0":
-            print(f"Stopped by {name}: the same command continues", file=sys.stderr)
-        raise Stopped
+        _stop(name)

@@ -31,6 +31,7 @@ EXTRAS = {
     "experiments/coinrun": {"experiments", "figures", "coinrun"},
     "runs/cluster": {"experiments", "cluster"},
     "runs/search": {"experiments", "search"},
+    "runs/search/server.py": {"search", "postgres"},
     "runs/study": {"experiments", "search"},
 }
 

@@ -52,12 +52,12 @@ def wait_for() -> Callable[[Callable[[], T | None]], T]:
     """Waits until what it is given finds something, and returns that."""
 
     def waiting(look: Callable[[], T | None]) -> T:
-        for _ in range(600):
+        for _ in range(1800):
             found = look()
             if found is not None:
                 return found
             time.sleep(0.1)
-        raise AssertionError("waited a minute for nothing")
+        raise AssertionError("waited three minutes for nothing")
 
     return waiting
 

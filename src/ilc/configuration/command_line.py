@@ -13,28 +13,29 @@ from omegaconf.errors import OmegaConfBaseException
 from ilc.configuration.groups import choices_with
 from ilc.configuration.keys import unknown_key
 from ilc.errors import UserError
+from ilc.stop_signals import listening
 
 
 def run_command(main: Callable[[], None]) -> None:
-    """Call ``main``; on a user's mistake print one message and exit with status 1.
+    """Call ``main``, listening to signals that ask to stop; on a user's mistake exit with status 1.
+
+    A mistake is one message, and so is a stop, which exits with ``ilc.stop_signals.STOPPED``.
 
     Errors of Hydra and OmegaConf, which come from the command line or the config files, and errors
     of the file system count as such. Anything else is a defect of ours and keeps its traceback;
     so does everything with ``HYDRA_FULL_ERROR=1``.
     """
-    if os.environ.get("HYDRA_FULL_ERROR"):
-        main()
-        return
+    shows_defects = bool(os.environ.get("HYDRA_FULL_ERROR"))
     # Makes Hydra hand exceptions on instead of printing them in its own way.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    try:
-        main()
-    except KeyboardInterrupt:
-        print("Interrupted. The same command continues.", file=sys.stderr)
-        sys.exit(130)
-    except (UserError, HydraException, OmegaConfBaseException, OSError) as error:
-        print_error(readable(error))
-        sys.exit(1)
+    with listening():
+        try:
+            main()
+        except (UserError, HydraException, OmegaConfBaseException, OSError) as error:
+            if shows_defects:
+                raise
+            print_error(readable(error))
+            sys.exit(1)
 
 
 def several_processes() -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, TypeVar
 from ilc.errors import UserError
 from ilc.runs.cluster.options import Cluster
 from ilc.runs.workers import Job, Workers
+from ilc.stop_signals import finish_first
 
 T = TypeVar("T")
 
@@ -17,7 +18,10 @@ Place = int | Cluster
 
 
 class Pool(Protocol[T]):
-    """Something that does jobs; what it has begun ends with its ``with`` block."""
+    """Something that does jobs; what it has begun ends with its ``with`` block.
+
+    When ``Stopped`` ends the block, jobs that are under way first finish their step and write a checkpoint.
+    """
 
     def __enter__(self) -> Self: ...
 
@@ -45,6 +49,7 @@ class Pool(Protocol[T]):
 
         Raises:
             RuntimeError: a job raised anything but a UserError or OSError.
+            Stopped: a signal has asked for it, within ``ilc.stop_signals.finish_first``.
         """
 
 
@@ -67,9 +72,9 @@ def run_jobs(jobs: Iterable[Job[T]], place: Place) -> Generator[tuple[str, T | U
     Use it within ``contextlib.closing``: what leaves the loop early then takes the jobs along.
 
     Raises:
-        UserError, RuntimeError: as ``open_pool`` and ``Pool``.
+        UserError, RuntimeError, Stopped: as ``open_pool`` and ``Pool``.
     """
-    with open_pool(place) as pool:
+    with finish_first(), open_pool(place) as pool:
         for job in jobs:
             while not (pool.has_room or pool.queues):
                 yield from pool.wait()

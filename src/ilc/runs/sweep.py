@@ -132,10 +132,15 @@ def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
 
 
 def _wait_for_the_dying(folder: Path) -> None:
-    """Give the worker of a killed command the moment by which it outlives the command."""
+    """Give the worker of a killed command the moment by which it outlives the command.
+
+    Raises:
+        UserError: the folder is still in use, which is not the run's fault.
+    """
     for _ in range(10 * SECONDS_TO_DIE):
         descriptor = lock(folder)
         if descriptor is not None:
             os.close(descriptor)
             return
         time.sleep(0.1)
+    raise UserError(f"another process is training in {folder}: wait until it ends") from BlockingIOError()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import multiprocessing
 import os
 import pickle
@@ -14,16 +15,28 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from ilc import stop_signals
 from ilc.errors import UserError
+from ilc.stop_signals import Stopped, listening
 
 
 def work(pipe: Connection) -> None:
-    """Do the jobs that come through the pipe, all life long."""
+    """Do the jobs that come through the pipe, all life long.
+
+    Asked to stop, it finishes what its job cannot leave, however often it is asked: a terminal's Ctrl-C and
+    Slurm's signals reach every process, and the parent asks too. To end it at once, the parent dies.
+
+    Raises:
+        Stopped: then; it ends the process.
+    """
     threading.Thread(target=die_with_parent, daemon=True).start()
-    # Ctrl-C reaches every process of a terminal: the parent ends its workers itself.
+    stop_signals.ONE_WISH = math.inf
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
-        pipe.send_bytes(do(pipe.recv_bytes()))
+        content = pipe.recv_bytes()
+        with listening():
+            result = do(content)
+        pipe.send_bytes(result)
 
 
 def die_with_parent() -> None:
@@ -34,12 +47,14 @@ def die_with_parent() -> None:
     os._exit(1)
 
 
-def do(content: bytes, passing: tuple[type[BaseException], ...] = ()) -> bytes:
+def do(content: bytes) -> bytes:
     """What a pickled job returns or how it failed, pickled.
 
     Args:
         content: as ``Job.content`` made it.
-        passing: exceptions that are none of the job's and go on to who called.
+
+    Raises:
+        Stopped: a signal asked for it.
     """
     result: tuple[str, Any]
     try:
@@ -50,7 +65,7 @@ def do(content: bytes, passing: tuple[type[BaseException], ...] = ()) -> bytes:
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)
         return pickle.dumps(("value", job()))
-    except passing:
+    except Stopped:
         raise
     except UserError as error:
         result = "error", str(error)

@@ -1,25 +1,31 @@
 """Processes that work side by side: the one way in which several cores are used.
 
 A worker is a fresh interpreter, because a copy of one that runs threads may hang, and has one core. It
-does one job after another and dies with the process that started it, however that dies.
+does one job after another and dies with the process that started it, however that dies. When that one is
+asked to stop, so are they: each finishes its step and writes its checkpoint.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import pickle
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from ilc.errors import UserError
 from ilc.runs.worker_process import work
+from ilc.stop_signals import STOPPED, Stopped, heed
 
 T = TypeVar("T")
+
+LOOK = 0.2
+"""Seconds between looks whether a signal has asked to stop."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,13 @@ class Workers(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        workers = [*self._idle, *(worker for worker, _ in self._busy.values())]
+        busy = [worker for worker, _ in self._busy.values()]
+        if isinstance(error, Stopped):
+            for worker in busy:
+                worker.process.terminate()
+            for worker in busy:
+                worker.process.join()
+        workers = [*self._idle, *busy]
         for worker in workers:
             worker.process.kill()  # What they write survives being killed at any moment.
         for worker in workers:
@@ -115,22 +127,30 @@ class Workers(Generic[T]):
 
         Raises:
             RuntimeError: a job raised anything but a UserError or OSError, or could not be read.
+            Stopped: a signal has asked for it, within ``ilc.stop_signals.finish_first``.
         """
         ended: list[tuple[str, T | UserError]] = []
-        for pipe in wait(list(self._busy), seconds):
+        for pipe in self._ready(seconds):
             assert isinstance(pipe, Connection)
             worker, job = self._busy.pop(pipe)
             try:
                 result = pipe.recv_bytes()
             except (EOFError, OSError):
-                worker.process.join()
-                status = worker.process.exitcode
-                message = f"its process was ended from outside (exit status {status}; was memory short?)"
-                ended.append((job.name, UserError(f"{message}. The same command continues")))
+                ended.append((job.name, worker.lost()))
                 continue
             self._idle.append(worker)
             ended.append((job.name, job.ended(result)))
         return ended
+
+    def _ready(self, seconds: float | None) -> list[Any]:
+        """The pipes of jobs that have ended."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            heed()
+            left = LOOK if until is None else max(0.0, min(LOOK, until - time.monotonic()))
+            ready = wait(list(self._busy), left)
+            if ready or not self._busy or (until is not None and time.monotonic() >= until):
+                return ready
 
 
 class _Worker:
@@ -142,3 +162,11 @@ class _Worker:
         self.process: SpawnProcess = context.Process(target=work, args=(other,))
         self.process.start()
         other.close()  # So that the pipe ends with the worker.
+
+    def lost(self) -> UserError:
+        """Why it has ended without a result."""
+        self.process.join()
+        status = self.process.exitcode
+        how = "asked to stop" if status == STOPPED else "ended"
+        why = "" if status == STOPPED else f" (exit status {status}; was memory short?)"
+        return UserError(f"its process was {how} from outside{why}. The same command continues")

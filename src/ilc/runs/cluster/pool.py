@@ -17,6 +17,7 @@ from ilc.errors import UserError
 from ilc.runs.cluster.options import Cluster
 from ilc.runs.cluster.queue import cancel, queued
 from ilc.runs.workers import Job
+from ilc.stop_signals import heed
 
 try:
     import submitit
@@ -62,6 +63,8 @@ class ClusterPool(Generic[T]):
     ) -> None:
         if self.queues:
             cancel(self._busy.keys())
+            while self._busy.keys() & (queued() or set()):  # Until each has finished its step.
+                time.sleep(LOOK)
             return
         for _, sent in self._busy.values():
             sent.cancel(check=False)
@@ -93,9 +96,11 @@ class ClusterPool(Generic[T]):
         Raises:
             UserError: the cluster does not take the jobs.
             RuntimeError: a job raised anything but a UserError or OSError.
+            Stopped: as ``Pool``.
         """
         self._submit()
         while self._busy:
+            heed()
             ended = (
                 self._ended() if self.queues else [n for n, (_, sent) in self._busy.items() if sent.done()]
             )

@@ -1,50 +1,51 @@
-"""The one process that owns a search: it begins trials and records how they end; workers only train.
+"""The process that asks: it begins trials and records how they end; workers only train.
 
-A trial that the storage calls running was left by a killed search: it is taken up again, with its parameters.
+A trial that the storage calls running and nobody claims was left by an asker that died: it is taken up
+again, with its parameters, in its folder.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import optuna
 from optuna.trial import TrialState
 
 from ilc.errors import UserError
-from ilc.locked import lock
+from ilc.runs.search.claims import Claims, OneAsker, OneOfMany
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.space import draw
 from ilc.runs.search.storage import open_storage, sampler_for
 from ilc.runs.search.trial import Result, Trial
 
+if TYPE_CHECKING:
+    from ilc.runs.search.server import Server
+
 
 class Asker:
-    """A search that is under way in ``folder``.
+    """A search that is under way: its run folders in ``folder``, its trials there or on a server.
 
     Raises:
-        UserError: another process has it, it is another search's, or it cannot be used.
+        UserError: another process has the folder, it is another search's, or it or the server cannot be used.
     """
 
-    def __init__(self, definition: Definition, folder: Path) -> None:
+    def __init__(self, definition: Definition, folder: Path, server: Server | None = None) -> None:
         self._definition = definition
         self._under_way: set[int] = set()
-        try:
-            descriptor = lock(folder)
-        except OSError as error:
-            raise UserError(f"cannot use {folder}: {error.strerror}. Choose another with --output") from error
-        if descriptor is None:
-            raise UserError(
-                f"another process searches in {folder}: wait until it ends, or choose another --output"
-            )
         with ExitStack() as until_exit:
-            until_exit.callback(os.close, descriptor)
-            self.stored = open_storage(definition, folder)
+            self._claims: Claims
+            if server is None:
+                self._claims = own = OneAsker(folder)
+                until_exit.callback(own.close)
+            else:
+                self._claims = OneOfMany(server, definition.name)
+                until_exit.enter_context(server.answering())
+            self.stored = open_storage(definition, folder, server)
             self._until_exit = until_exit.pop_all()
 
     def __enter__(self) -> Self:
@@ -53,7 +54,7 @@ class Asker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._until_exit.close()
+        self._until_exit.__exit__(kind, error, trace)
 
     def next(self) -> Trial | None:
         """Take up a trial that was left, else begin one; None when enough are done or under way.
@@ -61,28 +62,29 @@ class Asker:
         Raises:
             UserError: more trials failed than are asked for.
         """
-        left = self._numbers(TrialState.RUNNING) - self._under_way
-        if left:
-            number = min(left)
-        elif self._wants_another():
-            number = self.stored.ask().number
-        else:
-            return None
-        self._under_way.add(number)
-        # Trial reads what was drawn before a kill; the same keys then get the same values.
-        trial = optuna.Trial(self.stored, self.stored.get_trials(deepcopy=False)[number]._trial_id)
-        parameters = {}
-        for key, limits in self._definition.space.items():
-            self.stored.sampler = sampler_for(self._definition, number, key)
-            parameters[key] = draw(trial, key, limits)
+        with self._claims.turn():
+            number = self._left()
+            if number is None:
+                if not self._wants_another():
+                    return None
+                number = self.stored.ask().number
+                self._claims.take(number)
+            self._under_way.add(number)
+            # Trial reads what was drawn before a kill; the same keys then get the same values.
+            trial = optuna.Trial(self.stored, self.stored.get_trials(deepcopy=False)[number]._trial_id)
+            parameters = {}
+            for key, limits in self._definition.space.items():
+                self.stored.sampler = sampler_for(self._definition, number, key)
+                parameters[key] = draw(trial, key, limits)
         return Trial(number, parameters)
 
     def tell(self, number: int, result: Result) -> bool:
         """Record how a trial ended: its value, or why it failed; return whether it counts.
 
         Raises:
-            UserError: no run has the metric that is searched for.
+            UserError: no run has the metric that is searched for, or the claims were lost.
         """
+        self._claims.check()
         if isinstance(result, str):
             return self._fail(number, result)
         metric = self._definition.metric
@@ -96,13 +98,18 @@ class Asker:
         if not math.isfinite(value):
             return self._fail(number, f"{metric} is {value}")
         self.stored.tell(number, value)
-        self._under_way.remove(number)
+        self._ended(number)
         return True
 
     @property
     def n_complete(self) -> int:
         """How many trials are done and count."""
         return len(self._numbers(TrialState.COMPLETE))
+
+    @property
+    def others_train(self) -> bool:
+        """Whether other askers have trials under way."""
+        return bool(self._numbers(TrialState.RUNNING) - self._under_way)
 
     @property
     def failures(self) -> dict[int, str]:
@@ -121,8 +128,21 @@ class Asker:
         trial = self.stored.get_trials(deepcopy=False)[number]
         optuna.Trial(self.stored, trial._trial_id).set_user_attr("error", message)
         self.stored.tell(number, state=TrialState.FAIL)
-        self._under_way.remove(number)
+        self._ended(number)
         return False
+
+    def _ended(self, number: int) -> None:
+        self._under_way.remove(number)
+        self._claims.let_go(number)
+
+    def _left(self) -> int | None:
+        """A trial that nobody trains, now claimed."""
+        for number in sorted(self._numbers(TrialState.RUNNING) - self._under_way):
+            if self._claims.take(number):
+                if number in self._numbers(TrialState.RUNNING):
+                    return number
+                self._claims.let_go(number)  # Its asker has ended it in this moment.
+        return None
 
     def _numbers(self, state: TrialState) -> set[int]:
         return {trial.number for trial in self.stored.get_trials(deepcopy=False, states=(state,))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ilc.configuration.compose import compose_experiment
 from ilc.configuration.groups import CONF
@@ -11,6 +12,9 @@ from ilc.runs.search.storage import open_storage
 from ilc.runs.search.table import best_trial, tabulate_trials
 from ilc.runs.search.trial import overrides_of
 from ilc.runs.search.tuned import tuned_config
+
+if TYPE_CHECKING:
+    from ilc.runs.search.server import Server
 
 RESULTS = CONF.parent / "results"
 """The committed results."""
@@ -31,13 +35,22 @@ def tuned_path(definition: Definition, results: Path) -> Path:
     return folder / f"{definition.name}.yaml"
 
 
-def search_files(definition: Definition, folder: Path, table: Path, tuned: Path) -> dict[Path, bytes]:
+def search_files(
+    definition: Definition, folder: Path, table: Path, tuned: Path, server: Server | None = None
+) -> dict[Path, bytes]:
     """The contents of both files, as the search in ``folder`` stands; prints its best trial.
+
+    Args:
+        definition: the search.
+        folder: of its run folders.
+        table: where the trials' table will be.
+        tuned: where the best configuration will be.
+        server: what keeps its trials; None for a file in the folder.
 
     Raises:
         UserError: no trial has completed.
     """
-    stored = open_storage(definition, folder)
+    stored = open_storage(definition, folder, server)
     trials = tabulate_trials(stored, definition, folder)
     content = tuned_config(stored, trials, definition)
     best = best_trial(trials, definition)

@@ -1,37 +1,72 @@
-"""The trials on disk: one SQLite file, where a write that was cut off by a kill is undone."""
+"""Where a search's trials are kept: an SQLite file in its folder, or a server for many askers.
+
+In the file, a write that was cut off by a kill is undone.
+"""
 
 from __future__ import annotations
 
 import json
+import secrets
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.storages import BaseStorage
 from optuna.study import StudyDirection
 
+from ilc.atomic import write_json
 from ilc.errors import UserError
 from ilc.runs.search.definition import Definition
 from ilc.seeding import seed_for
 
+if TYPE_CHECKING:
+    from ilc.runs.search.server import Server
+
 STORAGE = "study.db"
-"""Its file in the search's folder."""
+"""The file in the search's folder."""
+
+SERVER = "server.json"
+"""File in the folder of a search whose trials are on a server: which, and what that calls the folder."""
 
 
-def open_storage(definition: Definition, folder: Path) -> optuna.Study:
-    """The search's trials in ``folder``, as what Optuna calls a study; made if it is not there.
+def open_storage(definition: Definition, folder: Path, server: Server | None = None) -> optuna.Study:
+    """The search's trials, as what Optuna calls a study; made if it is not there.
+
+    Args:
+        definition: the search.
+        folder: where its run folders lie.
+        server: what keeps its trials; None for a file in the folder.
 
     Raises:
-        UserError: the folder holds another search of the same name, or cannot be used.
+        UserError: another search of the same name is there, the folder belongs to another one, or it or the
+            server cannot be used.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot use {folder}: {error.strerror}. Choose another with --output") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    if server is None:
+        if (folder / SERVER).exists():
+            there = json.loads((folder / SERVER).read_text())["server"]
+            raise UserError(f"the trials of {folder} are on a server: add --storage {there}")
+        return _study(definition, f"sqlite:///{folder.resolve() / STORAGE}", str(folder))
+    if (folder / STORAGE).exists():
+        raise UserError(
+            f"the trials of {folder} are in its {STORAGE}: leave out --storage, or choose another --output"
+        )
+    with server.answering(), server.trials() as trials:
+        stored = _study(definition, trials, server.shown)
+        _bind(stored, folder, server)
+        return stored
+
+
+def _study(definition: Definition, storage: str | BaseStorage, place: str) -> optuna.Study:
     stored = optuna.create_study(
-        storage=f"sqlite:///{folder.resolve() / STORAGE}",
+        storage=storage,
         study_name=definition.name,
         direction=StudyDirection[definition.objective[definition.metric].upper()],
         load_if_exists=True,
@@ -44,17 +79,32 @@ def open_storage(definition: Definition, folder: Path) -> optuna.Study:
     elif there != wanted:
         changed = ", ".join(key for key in wanted if there.get(key) != wanted[key])
         raise UserError(
-            f"{folder} holds another search: it differs in {changed}. Choose another --output, or remove "
-            "that folder to start over"
+            f"{place} holds another search called {definition.name}: it differs in {changed}. Choose another "
+            "--output (on a server: another name), or remove what is there to start over"
         )
     return stored
+
+
+def _bind(stored: optuna.Study, folder: Path, server: Server) -> None:
+    """Make sure that all askers use the same run folders: a trial must be found where it was begun."""
+    note, there = folder / SERVER, stored.user_attrs.get("folder")
+    here = json.loads(note.read_text())["folder"] if note.exists() else None
+    if there is None:
+        here = here or secrets.token_hex(8)
+        write_json(note, {"server": server.shown, "folder": here})
+        stored.set_user_attr("folder", here)
+    elif there != here:
+        raise UserError(
+            f"the run folders of search {stored.study_name} on {server.shown} are not in {folder}: give the "
+            "--output with which it began, on a file system that all its askers see"
+        )
 
 
 def sampler_for(definition: Definition, number: int, key: str) -> BaseSampler:
     """The sampler for one key of one trial.
 
     Seeded by both, so that a trial's parameters depend neither on how often the search was killed
-    nor, drawn at random, on how many workers there are.
+    nor, drawn at random, on how many workers or askers there are.
     """
     # Optuna's random states take 32 bits.
     seed = seed_for(definition.seed, f"search trial {number} {key}") % 2**32

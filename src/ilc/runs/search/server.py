@@ -1,0 +1,149 @@
+"""A PostgreSQL that keeps the trials of searches with many askers, and which of them each asker trains.
+
+A claim is one of PostgreSQL's advisory locks: the server lets go of it when the connection ends, however the
+asker died, and another asker takes the trial up. The connection must reach the server itself, or a pooler
+that keeps sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+from urllib.parse import unquote, urlsplit
+
+from optuna.storages import RDBStorage
+
+from ilc.errors import UserError
+
+try:
+    import psycopg
+except ImportError as error:
+    raise UserError("--storage postgresql://... needs psycopg: pip install 'ilc[postgres]'") from error
+
+SCHEME = "postgresql://"
+EXPECTED = f"{SCHEME}user@host:port/database, with @ : / ? # % and braces of a password as %40 %3A %2F ..."
+SECONDS = 10
+"""How long to wait for the server."""
+
+TABLES = "ilc: tables"
+
+
+class Server:
+    """A database of a PostgreSQL server, and this process's connection to it.
+
+    Args:
+        url: ``postgresql://user:password@host:port/database``. Without a password PostgreSQL looks into
+            ``PGPASSWORD`` and ``~/.pgpass``, where no other user of the machine sees it.
+
+    Raises:
+        UserError: no such address, no answer from there, or a wrong name or password. No message shows it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.shown, self._password = _without_password(url)
+        self._url = url
+        try:
+            self._connection = psycopg.connect(
+                url,
+                autocommit=True,
+                connect_timeout=SECONDS,
+                keepalives_idle=60,
+            )
+        except psycopg.Error as error:
+            raise self._mistake(error) from None  # Its cause may hold the whole address.
+        self._trials: RDBStorage | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._trials is not None:
+            self._trials.remove_session()
+            self._trials.engine.dispose()
+        self._connection.close()  # Which lets go of every claim.
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Make one message of what the server refuses, or of its silence.
+
+        Raises:
+            UserError: then.
+        """
+        try:
+            yield
+        except Exception as error:
+            cause: BaseException | None = error
+            while cause is not None:
+                if isinstance(cause, psycopg.Error):
+                    raise self._mistake(cause) from None
+                cause = cause.__cause__
+            raise
+
+    @contextmanager
+    def trials(self) -> Iterator[RDBStorage]:
+        """Optuna's tables, made if they are not there; other processes that want to open them wait."""
+        with self.turn(TABLES):
+            if self._trials is None:
+                self._trials = RDBStorage(self._url.replace(SCHEME, "postgresql+psycopg://", 1))
+            yield self._trials
+
+    @contextmanager
+    def turn(self, search: str) -> Iterator[None]:
+        """Be the only asker that begins trials of a search, after those that came before."""
+        self._ask("SELECT pg_advisory_lock(hashtext(%s), 0)", search)
+        try:
+            yield
+        finally:
+            self._ask("SELECT pg_advisory_unlock(hashtext(%s), 0)", search)
+
+    def claim(self, search: str, number: int) -> bool:
+        """Take a trial, unless another asker has it."""
+        return self._ask("SELECT pg_try_advisory_lock(hashtext(%s), %s)", search, number + 1)
+
+    def let_go(self, search: str, number: int) -> None:
+        """Give a trial back."""
+        self._ask("SELECT pg_advisory_unlock(hashtext(%s), %s)", search, number + 1)
+
+    def check(self) -> None:
+        """Make sure that the claims still hold, which end with the connection."""
+        self._ask("SELECT true")
+
+    def _ask(self, question: str, *values: str | int) -> bool:
+        with self.answering():
+            answer = self._connection.execute(question, values).fetchone()
+        return bool(answer and answer[0])
+
+    def _mistake(self, error: psycopg.Error) -> UserError:
+        reason = " ".join(str(error).split())
+        if self._password:
+            reason = reason.replace(self._password, "***")
+        return UserError(
+            f"--storage {self.shown}: {reason}. Check that the server runs there, the name, the password (or "
+            "PGPASSWORD, or ~/.pgpass) and the database, and give the same command again: it continues"
+        )
+
+
+def _without_password(url: str) -> tuple[str, str | None]:
+    """The address as it may be shown, and the password in it.
+
+    Raises:
+        UserError: it is none.
+    """
+    mistake = UserError(f"--storage must be {EXPECTED}")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise mistake from None
+    user = parts.netloc.rpartition("@")[0]
+    # Characters of a password that were not written as %.. would end up in what is shown.
+    strays = set("@{}") & set(user + parts.path + parts.query) or parts.fragment or parts.path.count("/") > 1
+    if not url.startswith(SCHEME) or strays or "password" in parts.query:
+        raise mistake
+    name, _, password = user.partition(":")
+    shown = f"{SCHEME}{name}@{host}" if name else f"{SCHEME}{host}"
+    return shown + (f":{port}" if port else "") + parts.path, unquote(password) or None
