@@ -6,7 +6,6 @@ Stopped or killed, the same command continues.
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from ilc.errors import UserError
 from ilc.experiments.spirals.figures.demo import draw_curves
 from ilc.figures.style import LABELS
 from ilc.runs.export import export_runs
+from ilc.runs.run_files import read_summary
 from ilc.runs.sweep import WORKER, train
 from ilc.runs.workers import Job, Workers
 from ilc.stop_signals import finish_first
@@ -73,7 +73,7 @@ def table() -> Table:
     for column in ("aggregator", "train accuracy", "test accuracy", "epochs", "seconds"):
         result.add_column(column, justify="left" if column == "aggregator" else "right")
     for name in AGGREGATORS:
-        summary = json.loads((OUTPUT / name / "summary.json").read_text())
+        summary = read_summary(OUTPUT / name)
         result.add_row(
             LABELS[name],
             f"{summary['train/accuracy']:.1%}",

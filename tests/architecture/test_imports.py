@@ -14,7 +14,16 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ilc"
 
 LIBRARY = {"aggregators", "gradients", "objectives", "optim", "distributed"}
-SHARED = {"errors", "seeding", "atomic", "locked", "torchvision_import", "processes", "stop_signals"}
+SHARED = {
+    "errors",
+    "seeding",
+    "atomic",
+    "locked",
+    "torchvision_import",
+    "processes",
+    "stop_signals",
+    "sealed",
+}
 LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures"}
 
 FORBIDDEN = {

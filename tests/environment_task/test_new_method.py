@@ -36,7 +36,7 @@ class Stubborn(Method):
         self.alpha = alpha
 
     def sampler(self, data: Environments, options: BatchOptions) -> Batches:
-        return TwicePerEpoch(data, options.size, options.generator, options.device)
+        return TwicePerEpoch(data, options.batch_size, options.generator, options.device)
 
     def optimizer(self, parameters: Iterable[nn.Parameter], configured: optim.Optimizer) -> optim.Optimizer:
         return optim.RMSprop(parameters, configured.defaults["lr"], self.alpha)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import math
+import re
+import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ilc.errors import UserError
 
-_IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+_IN_WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a finite number",
+    str: "a word",
+    type(None): "null",
+}
 
 
 def unknown_key(key: str, allowed: Iterable[str]) -> str:
@@ -29,19 +38,66 @@ def check_keys(section: str, found: Mapping[Any, Any], allowed: Iterable[str]) -
             raise UserError(unknown_key(f"{section}.{key}" if section else str(key), allowed))
 
 
+def fitting_name(key: str, value: Any) -> str:
+    """A name that goes into the path of a run folder.
+
+    Raises:
+        UserError: it would lead elsewhere, or is none.
+    """
+    if not isinstance(value, str) or not re.fullmatch(r"\w[\w.+-]{0,99}", value):
+        raise UserError(
+            f"{key} must be a word of letters, digits, '_', '-', '+' and '.', because it is part of the run "
+            f"folder's path, got {value!r}"
+        )
+    return value
+
+
 def check_type(key: str, value: Any, annotation: Any) -> None:
-    """Raise UserError unless a plain value is of the annotated type; richer types check themselves."""
-    accepted = typing.get_args(annotation) or (annotation,)
-    if not set(accepted) <= {*_IN_WORDS, type(None)}:
-        return
-    if not any(_fits(value, kind) for kind in accepted):
-        expected = " or ".join("null" if kind is type(None) else _IN_WORDS[kind] for kind in accepted)
-        raise UserError(f"{key} must be {expected}, got {value!r}")
+    """Whether a value of the config is of the annotated type.
+
+    Only what a config can hold is compared: of ``float | Tensor`` a value must be the number. An annotation
+    without any such part is left to the object that has it.
+
+    Raises:
+        UserError: it is not.
+    """
+    if _expected(annotation) and not _fits(value, annotation):
+        raise UserError(f"{key} must be {' or '.join(_expected(annotation))}, got {value!r}")
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    if kind is type(None):
-        return value is None
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)
+def _expected(annotation: Any) -> list[str]:
+    """What a value of this type is in words, each alternative that a config can hold."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        # Without repetitions: every whole number is a number.
+        return list(dict.fromkeys(words for part in arguments for words in _expected(part)))
+    if origin is typing.Literal:
+        return [f"one of {', '.join(map(str, arguments))}"]
+    if origin is tuple and Ellipsis not in arguments:
+        parts = [" or ".join(_expected(part)) for part in arguments]
+        return [f"a list of {len(parts)}: {', '.join(parts)}"] if all(parts) else []
+    if origin in (tuple, list, Sequence):
+        parts = _expected(arguments[0]) if arguments else []
+        return [f"a list, each of it {' or '.join(parts)}"] if parts else []
+    return [_IN_WORDS[annotation]] if annotation in _IN_WORDS else []
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in arguments)
+    if origin is typing.Literal:
+        return value in arguments
+    if origin in (tuple, list, Sequence):
+        return isinstance(value, (list, tuple)) and _all_fit(value, origin, arguments)
+    if isinstance(value, bool):  # Which Python counts among the whole numbers.
+        return annotation is bool
+    if annotation is float:
+        return isinstance(value, (int, float)) and math.isfinite(value)
+    return annotation in _IN_WORDS and isinstance(value, annotation)
+
+
+def _all_fit(values: Sequence[Any], origin: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether each of the values is of the type that its place in a tuple, or every place, has."""
+    kinds = arguments if origin is tuple and Ellipsis not in arguments else arguments[:1] * len(values)
+    return len(values) == len(kinds) and all(map(_fits, values, kinds))

@@ -11,8 +11,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ilc.configuration.command_line import readable
 from ilc.configuration.groups import choices_with
-from ilc.configuration.scale import check_scale
-from ilc.configuration.section import Section, option_types
+from ilc.configuration.keys import fitting_name
+from ilc.configuration.section import Section, name_of_section, option_types
+from ilc.configuration.shared_keys import check_shared_keys
 from ilc.errors import UserError
 
 # What may differ between the two halves of an interrupted run: none of it changes the numbers
@@ -33,7 +34,7 @@ def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
             are an error.
 
     Raises:
-        UserError: an unresolvable value, a scale or seed that is none.
+        UserError: an unresolvable value, a key that every run has missing or wrong.
     """
     try:
         # Hydra's own section refers to the run's name, which is made from the rest.
@@ -43,8 +44,7 @@ def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
         raise UserError(readable(error)) from error
     assert isinstance(plain, dict)
     content: dict[str, Any] = {str(key): value for key, value in plain.items()}
-    check_scale(content["scale"])
-    check_seed(content["seed"])
+    check_shared_keys(content)
     if sweep:
         for key in METHOD_KEYS:
             if isinstance(content.get(key), dict):
@@ -59,18 +59,16 @@ def _without_options_of_others(group: str, values: dict[str, Any]) -> dict[str, 
     return {key: value for key, value in values.items() if key not in foreign}
 
 
-def check_seed(seed: Any) -> None:
-    """Raise UserError unless the seed is a whole number from 0."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UserError(f"seed must be a whole number of at least 0, got {seed!r}")
-
-
 def method_of(content: dict[str, Any]) -> str:
-    """What a run is called beside its experiment: its method, which may be an aggregator."""
+    """What a run is called beside its experiment: its method, which may be an aggregator.
+
+    Raises:
+        UserError: a name that no folder can have.
+    """
     for key in METHOD_KEYS:
         value = content.get(key)
         if value is not None:
-            return str(value["name"] if isinstance(value, dict) else value)
+            return name_of_section(key, value) if isinstance(value, dict) else fitting_name(key, value)
     return "run"
 
 

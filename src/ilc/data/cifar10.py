@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ilc.atomic import write_atomically
 from ilc.data.download import download, file_md5, server_answers
 from ilc.data.procedural_images import LabelledImages
 from ilc.errors import UserError
+from ilc.sealed import load_sealed, save_sealed
 from ilc.torchvision_import import import_torchvision
 
 
@@ -36,13 +36,10 @@ def cifar10_images(data_dir: str) -> dict[str, LabelledImages]:
     if not decoded.exists():
         parts = {name: _decode(data_dir, train=name == "train") for name in ("train", "test")}
         values = {name: tuple(part) for name, part in parts.items()}
-        write_atomically(decoded, lambda file: torch.save(values, file))
+        save_sealed(decoded, values)
         return parts
-    try:
-        saved = torch.load(decoded, weights_only=True, mmap=True)
-        return {name: LabelledImages(*saved[name]) for name in ("train", "test")}
-    except Exception as error:
-        raise UserError(f"{decoded} is damaged ({error}): remove it and give the same command") from error
+    saved = load_sealed(decoded, "remove it and give the same command", mmap=True)
+    return {name: LabelledImages(*saved[name]) for name in ("train", "test")}
 
 
 def _decode(data_dir: str, train: bool) -> LabelledImages:

@@ -19,25 +19,26 @@ class BatchOptions:
     """What the config says of batches.
 
     Attributes:
-        size: examples per environment and step (per step where each example is an environment); None for all.
-        kind: ``every_environment``, ``one_environment``, or None where the config leaves it to the method.
         gradients: how environment gradients are obtained.
         generator: source of the order.
         device: where the batches are wanted.
+        batch_size: examples per environment and step (per step where each example is an environment); None
+            for all.
+        batches: ``every_environment``, ``one_environment``, or None where the config leaves it to the method.
 
     Raises:
         UserError: no such kind.
     """
 
-    size: int | None
-    kind: str | None
     gradients: str
     generator: torch.Generator
     device: torch.device
+    batch_size: int | None = None
+    batches: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind is not None and self.kind not in KINDS:
-            raise UserError(f"dataset.batches must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if self.batches is not None and self.batches not in KINDS:
+            raise UserError(f"dataset.batches must be one of {', '.join(KINDS)}, got {self.batches!r}")
 
 
 def default_sampler(name: str, aggregator: Aggregator, data: Environments, options: BatchOptions) -> Batches:
@@ -48,8 +49,8 @@ def default_sampler(name: str, aggregator: Aggregator, data: Environments, optio
     Raises:
         UserError: a choice with which the aggregator makes no sense.
     """
-    arguments = (data, options.size, options.generator, options.device)
-    one_at_a_time = options.kind == "one_environment"
+    arguments = (data, options.batch_size, options.generator, options.device)
+    one_at_a_time = options.batches == "one_environment"
     if options.gradients in PER_EXAMPLE:
         if one_at_a_time:
             raise UserError(

@@ -32,6 +32,8 @@ class Schedule:
     def __post_init__(self) -> None:
         if not all(0 < milestone < 1 for milestone in self.milestones):
             raise UserError(f"trainer.milestones are fractions of training in (0, 1), got {self.milestones}")
+        if not self.lr_decay >= 0:
+            raise UserError(f"trainer.lr_decay is a factor of at least 0, got {self.lr_decay}")
         if self.evaluation_examples is not None and self.evaluation_examples < 1:
             raise UserError(
                 f"trainer.evaluation_examples must be null or at least 1, got {self.evaluation_examples}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn, optim
 
+from ilc.aggregators import Aggregator
 from ilc.configuration.section import Section
 from ilc.data import Environments
 from ilc.environment_task.batches import BatchOptions
@@ -22,6 +23,7 @@ from ilc.environment_task.step_record import StepRecord
 from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
+from ilc.optim import Regularizer
 from ilc.processes import current
 from ilc.runs.random_state import seed_everything
 from ilc.runs.run_options import RunOptions
@@ -29,8 +31,6 @@ from ilc.runs.selection import check_selection
 from ilc.runs.task import CONVERGED, Interrupted, Metrics
 from ilc.seeding import generator_for, seed_for
 from ilc.stop_signals import asked
-
-OF_THE_SAMPLER = ("batch_size", "batches")
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class EnvironmentTask:
         device: torch.device,
         risk: str,
         gradients: str,
-        dataset: Section,
+        dataset: Annotated[Section, BatchOptions],
         model: Section,
         aggregator: Section,
-        optimizer: Section,
+        optimizer: Annotated[Section, Regularizer],
         trainer: Schedule,
     ) -> None:
         for key, value, known in (("risk", risk, RISKS), ("gradients", gradients, WAYS)):
@@ -82,7 +82,7 @@ class EnvironmentTask:
         self.risk: Risk = RISKS[risk]
         self.gradients = gradients
         self.schedule = trainer
-        self.method: Method = as_method(aggregator.build(), aggregator.name)
+        self.method: Method = as_method(aggregator.build(kinds=(Method, Aggregator)), aggregator.name)
         # The data takes longest, so it comes after what can be refused at once.
         self.data: Environments = _build_data(dataset, run).to(device)
         check_selection(run.trainer.selection, self.data.evaluation)
@@ -91,13 +91,7 @@ class EnvironmentTask:
         self.optimizer, self.regularizer = build_optimizer(optimizer, self.model, self.method)
         milestones = [int(fraction * run.trainer.max_epochs) for fraction in trainer.milestones]
         self.scheduler = optim.lr_scheduler.MultiStepLR(self.optimizer, milestones, gamma=trainer.lr_decay)
-        batches = BatchOptions(
-            size=dataset.options.get("batch_size"),
-            kind=dataset.options.get("batches"),
-            gradients=gradients,
-            generator=generator_for(run.seed, "batches"),
-            device=device,
-        )
+        batches = dataset.part(BatchOptions, gradients, generator_for(run.seed, "batches"), device)
         self.sampler = self.method.sampler(self.data, batches)
         self.step = 0
         self._begun: _BegunEpoch | None = None
@@ -213,13 +207,14 @@ class EnvironmentTask:
 
 def _build_data(section: Section, run: RunOptions) -> Environments:
     """The dataset; ``seed`` and ``data_dir`` go to those that take them."""
-    section = section.without(*OF_THE_SAMPLER)
-    data: Environments = section.offered(seed=seed_for(run.seed, "data"), data_dir=run.data_dir).build()
+    section = section.without(BatchOptions)
+    section = section.offered(seed=seed_for(run.seed, "data"), data_dir=run.data_dir)
+    data: Environments = section.build(kinds=(Environments,))
     return data
 
 
 def _build_model(section: Section, data: Environments, method: Method) -> nn.Module:
-    model: nn.Module = section.build(data.inputs.shape[2], data.n_outputs)
+    model: nn.Module = section.build(data.inputs.shape[2], data.n_outputs, kinds=(nn.Module,))
     method.check_model(model, data)
     partner = getattr(model, "only_with", method.name)
     if partner != method.name:

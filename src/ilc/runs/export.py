@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from omegaconf import OmegaConf
 from ilc.atomic import write_atomically
 from ilc.configuration.resolve import METHOD_KEYS, method_of
 from ilc.errors import UserError
+from ilc.runs.run_files import CONFIG, is_done, read_config, read_metrics, read_provenance, read_summary
 
 
 def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -28,17 +28,15 @@ def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[p
         one), the columns asked for, seed.
 
     Raises:
-        UserError: a folder holds no run, or one that is not done: none is left out silently.
+        UserError: a folder holds no run, or one that is not done or damaged: none is left out silently.
     """
     runs: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     for folder in _run_folders(folders):
-        identity, provenance = _identity(folder, list(columns)), _json(folder / "provenance.json")
-        summary = _json(folder / "summary.json")
+        identity, provenance = _identity(folder, list(columns)), read_provenance(folder)
         origin = {key: provenance[key] for key in ("command", "git_commit")}
-        runs.append({**identity, **summary, **origin})
-        for line in (folder / "metrics.jsonl").read_text().splitlines():
-            curves.append({**identity, **json.loads(line)})
+        runs.append({**identity, **read_summary(folder), **origin})
+        curves += [{**identity, **metrics} for metrics in read_metrics(folder)]
     methods = [key for key in METHOD_KEYS if any(key in row for row in runs)]
     order = ["experiment", *methods, *columns, "seed"]
     return (
@@ -71,10 +69,10 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 def _run_folders(folders: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for folder in folders:
-        runs = sorted(path.parent for path in folder.rglob("config.yaml"))
+        runs = sorted(path.parent for path in folder.rglob(CONFIG))
         if not runs:
             raise UserError(f"{folder} holds no run: name run folders, or a folder above them")
-        unfinished = [str(run) for run in runs if not (run / "done").exists()]
+        unfinished = [str(run) for run in runs if not is_done(run)]
         if unfinished:
             raise UserError(f"not done: {', '.join(unfinished)}: finish those runs or remove their folders")
         found += runs
@@ -82,15 +80,7 @@ def _run_folders(folders: Iterable[Path]) -> list[Path]:
 
 
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
-    config = OmegaConf.load(folder / "config.yaml")
-    content = OmegaConf.to_container(config)
-    assert isinstance(content, dict)
-    values = {str(key): value for key, value in content.items()}
+    values = read_config(folder)
     method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
     identity = {"experiment": values["name"], method: method_of(values), "seed": values["seed"]}
-    return identity | {key: OmegaConf.select(config, key) for key in columns}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(path.read_text())
-    return values
+    return identity | {key: OmegaConf.select(OmegaConf.create(values), key) for key in columns}

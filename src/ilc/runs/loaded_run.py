@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import OmegaConf
 from torch import nn
 
 from ilc.errors import UserError
+from ilc.runs.provenance import identity_of
 from ilc.runs.random_state import random_state, seed_everything, set_random_state
 from ilc.runs.run_directory import RunDirectory
+from ilc.runs.run_files import CHECKPOINT, CONFIG, fitting, is_done, read_config, read_metrics, read_summary
 from ilc.runs.run_options import RunOptions
 from ilc.runs.task import Metrics, Task
 from ilc.seeding import seed_for
@@ -59,18 +59,10 @@ def load_run(folder: Path | str, device: str = "cpu") -> LoadedRun:
         UserError: no run is there, it has no checkpoint yet, or a file is damaged.
     """
     folder = Path(folder)
-    path = folder / "config.yaml"
-    if not path.is_file():
-        raise UserError(f"{folder} is no run folder, it has no config.yaml: give a folder that a run printed")
-    try:
-        config = OmegaConf.to_container(OmegaConf.load(path))
-    except Exception as error:
-        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    assert isinstance(config, dict)
-    content = {str(key): value for key, value in config.items()}
-    directory = RunDirectory(folder, content)
-    checkpoint = directory.load_checkpoint()
-    if checkpoint is None:
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"{folder} is no run folder, it has no {CONFIG}: give a folder that a run printed")
+    content = read_config(folder)
+    if not (folder / CHECKPOINT).exists():
         raise UserError(
             f"{folder} has no checkpoint yet: give the run's command again and let it evaluate once"
         )
@@ -79,10 +71,11 @@ def load_run(folder: Path | str, device: str = "cpu") -> LoadedRun:
     seed_everything(seed_for(options.seed, "run"))
     task = options.build_task(torch.device(device))
     set_random_state(before)
-    task.load_state_dict(checkpoint)
+    checkpoint = RunDirectory(folder, content).load_checkpoint(identity_of(task.data))
+    assert checkpoint is not None
+    with fitting(folder):
+        task.load_state_dict(checkpoint)
     task.model.eval()
-    path = folder / "metrics.jsonl"
     # A run that was stopped in its first epoch has a checkpoint and no evaluation.
-    lines = path.read_text().splitlines() if path.exists() else []
-    metrics = [json.loads(line) for line in lines[: checkpoint["n_evaluations"]]]
-    return LoadedRun(folder, content, task, metrics, directory.summary() if directory.is_done else None)
+    metrics = read_metrics(folder, checkpoint["n_evaluations"], checkpoint.get("metrics_sha256"))
+    return LoadedRun(folder, content, task, metrics, read_summary(folder) if is_done(folder) else None)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from ilc.configuration.keys import check_keys
 from ilc.errors import UserError
+from ilc.runs.logger_options import WandbOptions
 from ilc.runs.run_options import RunOptions
-
-MODES = ("offline", "online")
 
 
 class Logger(Protocol):
@@ -31,12 +29,10 @@ class WandbLogger:
     """One W&B run; closed as finished or failed when the context ends, in a sweep too.
 
     Raises:
-        UserError: an unknown mode, or W&B cannot start.
+        UserError: W&B is not installed or cannot start.
     """
 
-    def __init__(self, options: dict[str, Any], path: Path, run: RunOptions) -> None:
-        if options["mode"] not in MODES:
-            raise UserError(f"logger.mode must be one of {', '.join(MODES)}, got {options['mode']!r}")
+    def __init__(self, options: WandbOptions, path: Path, run: RunOptions) -> None:
         try:
             import wandb  # Slow to import, and not needed with logger=none.
         except ImportError as error:
@@ -46,8 +42,8 @@ class WandbLogger:
         try:
             self._run = wandb.init(
                 dir=path,
-                project=options["project"],
-                mode=options["mode"],
+                project=options.project,
+                mode=options.mode,
                 name=f"{run.name}-{run.method}-seed{run.seed}",
                 config=run.content,
                 reinit="finish_previous",
@@ -73,11 +69,8 @@ def make_logger(path: Path, run: RunOptions, is_writer: bool = True) -> Abstract
     """The logger that the config names; of several processes only the one that writes has one.
 
     Raises:
-        UserError: an unknown option or mode.
+        UserError: it cannot start.
     """
-    options = run.logger
-    is_none = options["name"] == "none"
-    check_keys("logger", options, ("name",) if is_none else ("name", "project", "mode"))
-    if is_none or not is_writer:
-        return nullcontext(NoLogger())
-    return WandbLogger(options, path, run)
+    if isinstance(run.logger, WandbOptions) and is_writer:
+        return WandbLogger(run.logger, path, run)
+    return nullcontext(NoLogger())

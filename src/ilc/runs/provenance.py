@@ -17,8 +17,8 @@ from ilc.runs.task import DataRecord
 PACKAGES = ("torchvision", "numpy", "hydra-core", "wandb")
 
 
-def provenance(command: str, run: RunOptions, device: torch.device, data: DataRecord) -> dict[str, Any]:
-    """Command, code, versions, machine, seed and data of a run."""
+def provenance(command: str, run: RunOptions, device: torch.device, data: dict[str, str]) -> dict[str, Any]:
+    """Command, code, versions, machine and seed of a run, and its data as ``identity_of`` has it."""
     return {
         "command": command,
         "git_commit": _git("rev-parse", "HEAD"),
@@ -33,9 +33,13 @@ def provenance(command: str, run: RunOptions, device: torch.device, data: DataRe
         "processes": current().size,
         "threads": torch.get_num_threads(),
         "seed": run.seed,
-        "data_source": data.source,
-        "data_sha256": data.fingerprint(),
+        **data,
     }
+
+
+def identity_of(data: DataRecord) -> dict[str, str]:
+    """By what a run knows its data again."""
+    return {"data_source": data.source, "data_sha256": data.fingerprint()}
 
 
 def _device_name(device: torch.device) -> str:

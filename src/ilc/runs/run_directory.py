@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from omegaconf import OmegaConf
 
-from ilc.atomic import in_memory, write_atomically, write_json, write_text
+from ilc.atomic import write_json, write_text
 from ilc.configuration.resolve import differences
 from ilc.errors import UserError
 from ilc.locked import lock
+from ilc.runs import run_files
+from ilc.sealed import save_sealed
 
 
 class RunDirectory:
@@ -41,12 +42,12 @@ class RunDirectory:
                 f"cannot use the run folder {path}: {error.strerror}. Choose another with hydra.run.dir=..."
             ) from error
         self._experiment = experiment
-        if (path / "config.yaml").exists():
-            self._check_same_experiment(experiment)
+        if (path / run_files.CONFIG).exists() or self.is_done:
+            self._check_same_experiment(run_files.read_config(path))
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes out of the folder.
+        """Keep other processes out of the folder, and remove what a killed one left half written.
 
         Raises:
             UserError: one is in it.
@@ -61,6 +62,8 @@ class RunDirectory:
                 "with hydra.run.dir=..."
             )
         try:
+            for left in self.path.glob(".*.part"):
+                left.unlink(missing_ok=True)
             yield
         finally:
             os.close(descriptor)
@@ -69,18 +72,11 @@ class RunDirectory:
         """Write down what is about to run."""
         if not self.writes:
             return
-        write_text(self.path / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(self._experiment)))
-        write_json(self.path / "provenance.json", provenance)
+        write_text(self.path / run_files.CONFIG, OmegaConf.to_yaml(OmegaConf.create(self._experiment)))
+        write_json(self.path / run_files.PROVENANCE, provenance)
 
-    def _check_same_experiment(self, experiment: dict[str, Any]) -> None:
-        try:
-            there = OmegaConf.to_container(OmegaConf.load(self.path / "config.yaml"))
-        except Exception as error:
-            raise UserError(
-                f"{self.path / 'config.yaml'} cannot be read: {error}. Remove the folder"
-            ) from error
-        assert isinstance(there, dict)
-        changed = differences({str(k): v for k, v in there.items()}, experiment)
+    def _check_same_experiment(self, there: dict[str, Any]) -> None:
+        changed = differences(there, self._experiment)
         if changed:
             raise UserError(
                 f"{self.path} holds another experiment: it differs in {', '.join(changed)}. "
@@ -90,19 +86,14 @@ class RunDirectory:
     @property
     def is_done(self) -> bool:
         """Whether the run has ended and everything is written."""
-        return (self.path / "done").exists()
+        return run_files.is_done(self.path)
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write the summary and mark the run as done."""
         if not self.writes:
             return
-        write_json(self.path / "summary.json", summary)
-        write_text(self.path / "done", "")
-
-    def summary(self) -> dict[str, Any]:
-        """The summary of a run that is done."""
-        values: dict[str, Any] = json.loads((self.path / "summary.json").read_text())
-        return values
+        write_json(self.path / run_files.SUMMARY, summary)
+        write_text(self.path / run_files.DONE, run_files.hashes(self.path))
 
     def append_metrics(self, values: dict[str, float | int]) -> None:
         """Add one line to ``metrics.jsonl``, in a single write.
@@ -112,7 +103,7 @@ class RunDirectory:
         """
         if not self.writes:
             return
-        path = self.path / "metrics.jsonl"
+        path = self.path / run_files.METRICS
         line = (json.dumps(values) + "\n").encode()
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -127,49 +118,71 @@ class RunDirectory:
         if written != len(line):
             raise UserError(f"cannot write {path}: no room left. Make room and give the same command")
 
-    def keep_metrics(self, n_lines: int) -> list[dict[str, Any]]:
-        """Drop everything after the first ``n_lines`` evaluations and return those.
+    def keep_metrics(self, checkpoint: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Drop the evaluations that the checkpoint does not count and return the others.
 
         An interruption can fall between an evaluation and its checkpoint: the evaluation is then
         made again.
-        """
-        path = self.path / "metrics.jsonl"
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        if len(lines) < n_lines:
-            raise UserError(
-                f"{path} holds {len(lines)} evaluations, its checkpoint was made after {n_lines}: "
-                "the file was changed. Remove the folder to start over"
-            )
-        if len(lines) > n_lines and self.writes:
-            write_text(path, "".join(lines[:n_lines]))
-        return [json.loads(line) for line in lines[:n_lines]]
 
-    def save_checkpoint(self, state: dict[str, Any]) -> None:
+        Raises:
+            UserError: some that it counts are missing, or were changed.
+        """
+        path = self.path / run_files.METRICS
+        kept = 0 if checkpoint is None else checkpoint["n_evaluations"]
+        sha256 = None if checkpoint is None else checkpoint.get("metrics_sha256")
+        evaluations = run_files.read_metrics(self.path, kept, sha256)
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        if len(lines) > kept and self.writes:
+            write_text(path, "".join(lines[:kept]))
+        return evaluations
+
+    def save_checkpoint(self, state: dict[str, Any], data: dict[str, str]) -> None:
         """Replace ``checkpoint.pt`` atomically.
+
+        Args:
+            state: of the run.
+            data: by what it knows its data again.
 
         Raises:
             UserError: it cannot be written; the previous checkpoint is unharmed.
         """
         if not self.writes:
             return
-        # Through memory, because torch turns a full disk into an error of its own kind.
-        content = in_memory(lambda file: torch.save(state, file))
-        write_atomically(self.path / "checkpoint.pt", lambda file: file.write(content))
+        belongs_to = {
+            "config": self._experiment,
+            "data": data,
+            "metrics_sha256": run_files.metrics_sha256(self.path),
+        }
+        save_sealed(self.path / run_files.CHECKPOINT, {**state, **belongs_to})
 
-    def load_checkpoint(self) -> dict[str, Any] | None:
+    def load_checkpoint(self, data: dict[str, str]) -> dict[str, Any] | None:
         """The last checkpoint, or None when there is none.
 
+        Args:
+            data: by what the run knows its data again, as it is now.
+
         Raises:
-            UserError: the file is damaged.
+            UserError: the file is damaged, or of another experiment, or the data is not what it was.
         """
-        path = self.path / "checkpoint.pt"
-        if not path.exists():
+        state = run_files.read_checkpoint(self.path)
+        if state is None:
             return None
-        try:
-            state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:
+        if "config" not in state and not (self.path / run_files.CONFIG).exists():
+            missing = self.path / run_files.CONFIG
             raise UserError(
-                f"{path} is damaged ({type(error).__name__}) and cannot be continued from: put back a copy, "
-                f"or remove {self.path} to start over"
-            ) from error
+                f"{missing} is missing, and the checkpoint does not say what it is of: "
+                f"{run_files.remedy(self.path)}"
+            )
+        self._check_same_experiment(state.get("config", self._experiment))
+        there = state.get("data", data)
+        if there != data:
+            raise UserError(
+                f"{self.path} began on {_in_words(there)} and finds {_in_words(data)} now: a run continues "
+                "only on the data it began with. Bring that back (data_dir=...), or choose another "
+                "hydra.run.dir=... to begin anew"
+            )
         return state
+
+
+def _in_words(data: dict[str, str]) -> str:
+    return f"{data['data_source']} (SHA-256 {data['data_sha256'][:12]}...)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
@@ -12,12 +13,11 @@ import torch
 from ilc.configuration.keys import check_type, unknown_key
 from ilc.configuration.resolve import method_of
 from ilc.configuration.section import Section, imported, option_types
+from ilc.configuration.shared_keys import SHARED_KEYS, check_shared_keys
 from ilc.errors import UserError
+from ilc.runs.logger_options import LoggerOptions, logger_options
 from ilc.runs.task import Task
 from ilc.runs.trainer_options import TrainerOptions
-
-OWN = ("name", "task", "seed", "scale", "device", "threads", "data_dir", "trainer", "logger")
-"""Keys that every run has; all others are the task's."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class RunOptions:
         threads: of the CPU; None leaves them to PyTorch.
         data_dir: where real data lies.
         trainer: epochs, evaluations, stopping, selection.
-        logger: its section.
+        logger: where the run is mirrored.
         task: what makes the task.
-        rest: the arguments of the task, as the config has them.
+        arguments: of the task, checked against their types.
         content: the whole config, as ``config.yaml`` keeps it.
     """
 
@@ -45,9 +45,9 @@ class RunOptions:
     threads: int | None
     data_dir: str
     trainer: TrainerOptions
-    logger: dict[str, Any]
+    logger: LoggerOptions
     task: Callable[..., Task]
-    rest: dict[str, Any]
+    arguments: dict[str, Any]
     content: dict[str, Any]
 
     @classmethod
@@ -57,15 +57,15 @@ class RunOptions:
         Raises:
             UserError: a key is unknown, missing or of the wrong type; no such task.
         """
+        check_shared_keys(content)
         task = imported(content["task"])
-        if not isinstance(content["trainer"], Mapping) or not isinstance(content["logger"], Mapping):
-            raise UserError("trainer and logger are sections: choose one of conf/trainer and conf/logger")
         own_of_trainer = {field.name for field in fields(TrainerOptions)}
         trainer = {key: value for key, value in content["trainer"].items() if key in own_of_trainer}
-        rest = {key: value for key, value in content.items() if key not in OWN}
+        rest = {key: value for key, value in content.items() if key not in SHARED_KEYS}
         others = {key: value for key, value in content["trainer"].items() if key not in own_of_trainer}
         if others:
             rest["trainer"] = others
+        types = option_types(task, skip=2)
         _check_keys(rest, task, own_of_trainer)
         return cls(
             name=content["name"],
@@ -75,9 +75,9 @@ class RunOptions:
             threads=content["threads"],
             data_dir=content["data_dir"],
             trainer=_dataclass("trainer", TrainerOptions, trainer),
-            logger=dict(content["logger"]),
+            logger=logger_options(content["logger"]),
             task=task,
-            rest=rest,
+            arguments={key: _argument(key, rest[key], types[key]) for key in rest},
             content=content,
         )
 
@@ -92,10 +92,7 @@ class RunOptions:
         Raises:
             UserError: a part of the config that somebody refuses.
         """
-        types = option_types(self.task, skip=2)
-        return self.task(
-            self, device, **{key: _argument(key, value, types[key]) for key, value in self.rest.items()}
-        )
+        return self.task(self, device, **self.arguments)
 
 
 def _check_keys(rest: dict[str, Any], task: Callable[..., Task], own_of_trainer: set[str]) -> None:
@@ -104,7 +101,7 @@ def _check_keys(rest: dict[str, Any], task: Callable[..., Task], own_of_trainer:
         if key == "trainer" and key not in types:
             raise UserError(unknown_key(f"trainer.{next(iter(value))}", own_of_trainer))
         if key not in types:
-            raise UserError(unknown_key(key, {*OWN, *types}))
+            raise UserError(unknown_key(key, {*SHARED_KEYS, *types}))
     parameters = list(inspect.signature(task).parameters.values())[2:]
     for parameter in parameters:
         if parameter.default is inspect.Parameter.empty and parameter.name not in rest:
@@ -112,9 +109,12 @@ def _check_keys(rest: dict[str, Any], task: Callable[..., Task], own_of_trainer:
 
 
 def _argument(key: str, value: Any, annotation: Any) -> Any:
-    """A key of the config as the task's argument."""
-    if annotation is Section:
-        return Section.of(key, value)
+    """A key of the config as the task's argument, with every option checked before anything is built."""
+    kind, *others = typing.get_args(annotation) if hasattr(annotation, "__metadata__") else (annotation,)
+    if kind is Section:
+        section = Section.of(key, value)
+        section.check(*others)
+        return section
     if is_dataclass(annotation) and isinstance(annotation, type):
         return _dataclass(key, annotation, value)
     check_type(key, value, annotation)

@@ -17,9 +17,10 @@ from ilc.processes import Processes, joined
 from ilc.runs.device import choose_device, peak_memory_mb
 from ilc.runs.loggers import Logger, make_logger
 from ilc.runs.progress import EpochProgress
-from ilc.runs.provenance import provenance
+from ilc.runs.provenance import identity_of, provenance
 from ilc.runs.random_state import random_state, seed_everything, set_random_state
 from ilc.runs.run_directory import RunDirectory
+from ilc.runs.run_files import fitting, read_summary
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import RULES
 from ilc.runs.task import CONVERGED, Interrupted, Metrics, Task
@@ -45,7 +46,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         directory = RunDirectory(path, content, processes.is_writer)
         if directory.is_done:
             print(f"{options.title}: done before, nothing to do")
-            return directory.summary()
+            return read_summary(path)
         with directory.alone():
             begun = _Run(options, directory, device, processes)
             with finish_first():
@@ -76,22 +77,23 @@ class _Run:
         seed_everything(seed_for(options.seed, "run"))
         self._task: Task = options.build_task(device)
         print(f"{options.title}: data: {self._task.data.source}; device: {device}")
+        self._data = identity_of(self._task.data)
         self._epoch = 0
         self._evaluations: list[Metrics] = []
         self._continue()
 
     def _continue(self) -> None:
         """Go back to the last checkpoint, if there is one."""
-        checkpoint = self._directory.load_checkpoint()
+        checkpoint = self._directory.load_checkpoint(self._data)
         if checkpoint is not None:
-            self._task.load_state_dict(checkpoint)
-            set_random_state(checkpoint["random"])
+            with fitting(self._directory.path):
+                self._task.load_state_dict(checkpoint)
+                set_random_state(checkpoint["random"])
             self._epoch = checkpoint["epoch"]
             # The clock goes on where it was, as if nothing had happened in between.
             self._began -= checkpoint["wall_seconds"]
             print(f"{self._options.title}: continuing after epoch {self._epoch}, step {self._task.step}")
-        n_evaluations = 0 if checkpoint is None else checkpoint["n_evaluations"]
-        self._evaluations = self._directory.keep_metrics(n_evaluations)
+        self._evaluations = self._directory.keep_metrics(checkpoint)
         if len(set(self._processes.gathered(self._task.step))) > 1:
             raise UserError(
                 f"the processes do not find the same checkpoint in {self._directory.path}: choose a folder "
@@ -102,7 +104,7 @@ class _Run:
         """Train to the end and write the summary."""
         trainer, directory = self._options.trainer, self._directory
         if directory.writes:
-            directory.start(provenance(command, self._options, self._device, self._task.data))
+            directory.start(provenance(command, self._options, self._device, self._data))
         with (
             make_logger(directory.path, self._options, directory.writes) as logger,
             EpochProgress(self._options.title, trainer.max_epochs, self._epoch) as progress,
@@ -145,7 +147,7 @@ class _Run:
             "n_evaluations": len(self._evaluations),
             "wall_seconds": seconds,
         }
-        self._directory.save_checkpoint(state)
+        self._directory.save_checkpoint(state, self._data)
 
     def _stop(self) -> NoReturn:
         """Leave as asked, between two steps, to be continued there."""

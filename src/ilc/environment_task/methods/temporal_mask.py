@@ -47,17 +47,17 @@ class TemporalMask(Method):
         Raises:
             UserError: others were asked for.
         """
-        if options.kind not in (None, "one_environment"):
+        if options.batches not in (None, "one_environment"):
             raise UserError(
                 f"aggregator={self.name} compares the environments over time, so every batch must come from "
-                f"one of them: dataset.batches=one_environment instead of {options.kind}"
+                f"one of them: dataset.batches=one_environment instead of {options.batches}"
             )
         if options.gradients not in ("vectorized", "sequential"):
             raise UserError(
                 f"aggregator={self.name} votes over steps, not over examples: take gradients=sequential "
                 f"instead of gradients={options.gradients}"
             )
-        return OneEnvironmentBatches(data, options.size, options.generator, options.device)
+        return OneEnvironmentBatches(data, options.batch_size, options.generator, options.device)
 
     def optimizer(self, parameters: Iterable[nn.Parameter], configured: optim.Optimizer) -> TemporalMaskAdam:
         """The Adam that masks, with the learning rate and betas of the configured one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from optuna.trial import TrialState
 
 from ilc.configuration.compose import command_of
 from ilc.errors import UserError
+from ilc.runs.run_files import read_provenance, read_summary
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.trial import folder_of, overrides_of
 
@@ -28,8 +28,7 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
         run = folder_of(folder, trial.number)
         summary: dict[str, Any] = {}
         if trial.state == TrialState.COMPLETE:
-            summary = json.loads((run / "summary.json").read_text())
-            summary["git_commit"] = json.loads((run / "provenance.json").read_text())["git_commit"]
+            summary = {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
         parameters = {key: trial.params[key] for key in definition.space if key in trial.params}
         rows.append(
             {
