@@ -21,6 +21,7 @@ from ilc.errors import UserError
 from ilc.gradients import backward, vectorized
 from ilc.gradients.pooled import pooled
 from ilc.gradients.total import total
+from ilc.gradients.vectorized import by_vmap
 from ilc.models import MLP
 
 E, N, D = 5, 8, 6
@@ -205,7 +206,7 @@ def test_vectorized_in_several_passes_equals_one_pass(monkeypatch: pytest.Monkey
         monkeypatch.setitem(vectorized.__globals__["_BYTES_AT_ONCE"], "cpu", budget)
         plain, normalised = make(mlp), make(with_batch_norm)
         backward(normalised, F.cross_entropy, inputs, targets, AndMask(0.0))
-        passes[budget] = vectorized(plain, F.cross_entropy, inputs, targets), normalised
+        passes[budget] = by_vmap(plain, F.cross_entropy, inputs, targets), normalised
     (in_one, one), (in_five, five) = passes.values()
     torch.testing.assert_close(in_five.risks, in_one.risks)
     for name in in_one.statistics:

@@ -1,6 +1,7 @@
 """How environment gradients are obtained: one way per file, all ending in the same statistics.
 
-``vectorized`` and ``sequential`` give every environment a gradient of its own; ``total`` is what
+``vectorized`` and ``sequential`` give every environment a gradient of its own, the first by layers where
+that is the same and cheaper; ``total`` is what
 ``vectorized`` does for an aggregator that needs only their sum. ``pooled`` is plain training,
 in which nobody knows of environments. ``example_local``, ``example_share`` and ``example_loss`` make
 every example an environment, all in one forward pass.

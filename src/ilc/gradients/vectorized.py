@@ -12,6 +12,7 @@ from torch.func import functional_call, grad, vmap
 
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
+from ilc.gradients.by_layers import agrees, by_layers, known_answers, may_go_by_layers
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.objectives import Objective, ObjectiveFunction
 
@@ -24,7 +25,11 @@ _BYTES_AT_ONCE_ON_ACCELERATORS = 2**30
 def vectorized(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
 ) -> EnvironmentGradients:
-    """Differentiate the risks of many environments at once with ``torch.func``.
+    """Differentiate the risks of many environments at once: by layers where that is the same, else by vmap.
+
+    A model of linear layers, embeddings and LayerNorm that mixes no examples goes ``by_layers``, on a CPU
+    at a fraction of the cost. Both are compared on two environments when a model is first met, and that
+    model goes by vmap if they differ.
 
     BatchNorm in training mode behaves as in ``sequential``: each environment is normalised by its
     own batch statistics and the running statistics end as the mean over environments. Dropout
@@ -32,6 +37,25 @@ def vectorized(
 
     Raises:
         UserError: the model or the risk does something that ``torch.func.vmap`` cannot follow.
+    """
+    if may_go_by_layers(model, inputs):
+        known = known_answers(model)
+        case = (model.training, tuple(trainable_parameters(model)), inputs.shape[1:])
+        if case not in known:
+            two = inputs[:2], targets[:2]
+            known[case] = agrees(model, loss_fn, *two, by_vmap(model, loss_fn, *two))
+        if known[case]:
+            return by_layers(model, loss_fn, inputs, targets, with_logs)
+    return by_vmap(model, loss_fn, inputs, targets, with_logs)
+
+
+def by_vmap(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+) -> EnvironmentGradients:
+    """``vectorized`` for any model that ``torch.func`` can follow.
+
+    Raises:
+        UserError: as ``vectorized``.
     """
     parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
     differentiate = over_environments(grad(one_environment(model, loss_fn), has_aux=True), model)

@@ -16,6 +16,8 @@ _ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
 # From as many on the sums, read and written once for all of them, no longer count beside the shares.
 _ENOUGH_EXAMPLES = 16
 
+_ENOUGH_ROWS = 16
+
 
 def summed(
     shares: Shares | RankOne,
@@ -37,7 +39,8 @@ def summed(
     row = parameter.numel() // shares.n_rows
     fitting = min(_ENOUGH_EXAMPLES, budget // max(row, shares.extra))
     few = min(n, max(2, fitting, budget // (parameter.numel() + shares.extra)))
-    rows = min(shares.n_rows, max(1, budget // (few * row)))
+    # A tile that leaves the cache room for the sums; but a product of few rows is a slow one.
+    rows = min(shares.n_rows, max(_ENOUGH_ROWS, budget // 4 // (few * row)))
     scratch = parameter.new_empty(few * rows * row if shares.n_rows > 1 else 0)
     statistics = GradientStatistics.zeros(parameter.detach().flatten(), with_logs)
     statistics.n_environments = n
