@@ -15,6 +15,7 @@ from ilc.errors import UserError
 from ilc.experiments.coinrun.expert import SHIPPED, load_expert
 from ilc.experiments.coinrun.expert_options import ExpertOptions
 from ilc.experiments.coinrun.expert_training import network_of, policy_settings, train_expert
+from ilc.experiments.coinrun.game import frames_of
 from ilc.experiments.coinrun.levels import UNSEEN
 from ilc.experiments.coinrun.network import ExpertNetwork
 from ilc.experiments.coinrun.play import draw_actions, random_policy, returns_on
@@ -38,6 +39,7 @@ OPTIONS = ExpertOptions(
     bfloat16=False,
     seed=0,
     checkpoint_every=256,
+    evaluate_every=0,
     threads=1,
 )
 
@@ -63,10 +65,12 @@ def test_training_continues_where_it_was(tmp_path: Path) -> None:
 def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool) -> None:
     from stable_baselines3 import PPO
 
+    from ilc.experiments.coinrun.expert_patches import PatchVecEnv
     from ilc.experiments.coinrun.levels import EXPERT_TRAIN
     from ilc.experiments.coinrun.procgen_env import CoinRunVecEnv
 
-    environment = CoinRunVecEnv(4, EXPERT_TRAIN, "easy", seed=0)
+    games = CoinRunVecEnv(4, EXPERT_TRAIN, "hard", seed=0)
+    environment = PatchVecEnv(games) if blocks else games
     options = dataclasses.replace(OPTIONS, blocks=blocks, bfloat16=bfloat16)
     kwargs = policy_settings(options)
     torch.manual_seed(0)
@@ -75,8 +79,9 @@ def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool)
     ).policy
     with torch.no_grad():
         policy.action_net.weight.mul_(1e4)  # Else all actions are nearly alike.
-    frames = torch.from_numpy(environment.reset().copy())
-    expected = policy.get_distribution(frames).distribution.probs
+    observations = torch.from_numpy(environment.reset().copy())
+    frames = torch.from_numpy(frames_of(games._game)[1])
+    expected = policy.get_distribution(observations).distribution.probs
     ours = network_of(policy, options).distribution(frames)
     assert (ours > 1.2 / 15).any()
     relative, absolute = (0.05, 0.005) if bfloat16 else (1e-4, 1e-6)

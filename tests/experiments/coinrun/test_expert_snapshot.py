@@ -33,6 +33,7 @@ OPTIONS = ExpertOptions(
     bfloat16=True,
     seed=0,
     checkpoint_every=256,
+    evaluate_every=0,
     threads=1,
 )
 
