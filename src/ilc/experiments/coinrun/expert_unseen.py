@@ -38,25 +38,28 @@ class UnseenLevels(BaseCallback):
         super().__init__()
         self._path = folder / "unseen.csv"
         self._mode, self._every, self._policy, self._levels = mode, every, policy, levels
+        self._rows: list[dict[Hashable, Any]] = []
+
+    def _on_training_start(self) -> None:
+        if self._path.exists():
+            rows = pd.read_csv(self._path).to_dict("records")
+            # What is later than the checkpoint that training continues from is measured again.
+            self._rows = [row for row in rows if row["frames"] <= self.model.num_timesteps]
 
     def _on_step(self) -> bool:
         return True
 
     def _on_rollout_start(self) -> None:
         frames = self.model.num_timesteps
-        if not self._every:
+        if not self._every or (self._rows and frames < self._rows[-1]["frames"] + self._every):
             return
-        # Rows later than the checkpoint that training continues from go.
-        table = pd.read_csv(self._path) if self._path.exists() else pd.DataFrame({"frames": []})
-        table = table[table["frames"] <= frames]
-        if table.empty:
-            row = self._row("random play", 0, random_policy)
-        elif frames >= table["frames"].iloc[-1] + self._every:
-            row = self._row("expert", frames, self._policy())
-        else:
-            return
+        self._rows.append(
+            self._row("expert", frames, self._policy())
+            if self._rows
+            else self._row("random play", 0, random_policy)
+        )
         buffer = io.StringIO()
-        pd.DataFrame([*table.to_dict("records"), row]).to_csv(buffer, index=False, float_format="%.6g")
+        pd.DataFrame(self._rows).to_csv(buffer, index=False, float_format="%.6g")
         write_text(self._path, buffer.getvalue())
 
     def _row(self, name: str, frames: int, policy: Policy) -> dict[Hashable, Any]:
