@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import torch
 from ilc.errors import UserError
 from ilc.experiments.coinrun.expert import SHIPPED, load_expert
 from ilc.experiments.coinrun.expert_options import ExpertOptions
+from ilc.experiments.coinrun.expert_patches import PatchVecEnv
 from ilc.experiments.coinrun.expert_training import network_of, policy_settings, train_expert
-from ilc.experiments.coinrun.levels import UNSEEN
-from ilc.experiments.coinrun.network import ExpertNetwork
+from ilc.experiments.coinrun.game import frames_of
+from ilc.experiments.coinrun.levels import EXPERT_TRAIN, UNSEEN
+from ilc.experiments.coinrun.network import ExpertNetwork, image_of, patches
 from ilc.experiments.coinrun.play import draw_actions, random_policy, returns_on
+from ilc.experiments.coinrun.procgen_env import CoinRunVecEnv
 
 CPU = torch.device("cpu")
 OPTIONS = ExpertOptions(
@@ -38,11 +42,13 @@ OPTIONS = ExpertOptions(
     bfloat16=False,
     seed=0,
     checkpoint_every=256,
+    evaluate_every=0,
     threads=1,
 )
 
 
-def test_training_continues_where_it_was(tmp_path: Path) -> None:
+def test_training_continues_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     first, frames = train_expert(OPTIONS, tmp_path, CPU)
     assert frames == 512
     state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
@@ -57,16 +63,48 @@ def test_training_continues_where_it_was(tmp_path: Path) -> None:
     curve = pd.read_csv(tmp_path / "curve.csv")["frames"]
     assert curve.is_monotonic_increasing
     assert curve.is_unique
+    # stable-baselines3 makes folders SB3-... for logs that nobody reads, if allowed to.
+    assert not list(tmp_path.glob("SB3-*"))
+
+
+def test_patches_are_squares_of_the_frame_and_their_image_has_them_in_place() -> None:
+    frames = torch.arange(2 * 3 * 64 * 64).reshape(2, 3, 64, 64)
+    image = image_of(patches(frames))
+    assert image.shape == (2, 48, 16, 16)
+    for n, row, column in [(0, 0, 0), (1, 3, 15), (1, 9, 4)]:
+        square = frames[n, :, 4 * row : 4 * row + 4, 4 * column : 4 * column + 4]
+        assert torch.equal(image[n, :, row, column], square.permute(1, 2, 0).flatten())
+
+
+def test_games_observed_as_patches_are_the_same_games() -> None:
+    plain = CoinRunVecEnv(4, range(500, 520), "hard", seed=0)
+    cut = PatchVecEnv(CoinRunVecEnv(4, range(500, 520), "hard", seed=0))
+    random = np.random.default_rng(0)
+    seen = [(plain.reset(), cut.reset())]
+    for _ in range(80):
+        actions = np.where(random.random(4) < 0.7, 8, random.integers(0, 15, 4))  # Mostly jumps to the right.
+        frames, rewards, ended, infos = plain.step(actions)
+        squares, rewards_too, ended_too, infos_too = cut.step(actions)
+        np.testing.assert_array_equal(rewards, rewards_too)
+        np.testing.assert_array_equal(ended, ended_too)
+        seen.append((frames, squares))
+        for info, info_too in zip(infos, infos_too, strict=True):
+            if "episode" in info:
+                seen.append((info["terminal_observation"][None], info_too["terminal_observation"][None]))
+    assert len(seen) > 81
+    for frames, squares in seen:
+        assert cut.observation_space.contains(squares[0])
+        np.testing.assert_array_equal(squares, patches(torch.from_numpy(frames)).numpy())
+    plain.close()
+    cut.close()
 
 
 @pytest.mark.parametrize(("blocks", "bfloat16"), [(0, False), (1, False), (2, True)])
 def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool) -> None:
     from stable_baselines3 import PPO
 
-    from ilc.experiments.coinrun.levels import EXPERT_TRAIN
-    from ilc.experiments.coinrun.procgen_env import CoinRunVecEnv
-
-    environment = CoinRunVecEnv(4, EXPERT_TRAIN, "easy", seed=0)
+    games = CoinRunVecEnv(4, EXPERT_TRAIN, "hard", seed=0)
+    environment = PatchVecEnv(games) if blocks else games
     options = dataclasses.replace(OPTIONS, blocks=blocks, bfloat16=bfloat16)
     kwargs = policy_settings(options)
     torch.manual_seed(0)
@@ -75,8 +113,9 @@ def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool)
     ).policy
     with torch.no_grad():
         policy.action_net.weight.mul_(1e4)  # Else all actions are nearly alike.
-    frames = torch.from_numpy(environment.reset().copy())
-    expected = policy.get_distribution(frames).distribution.probs
+    observations = torch.from_numpy(environment.reset().copy())
+    frames = torch.from_numpy(frames_of(games._game)[1])
+    expected = policy.get_distribution(observations).distribution.probs
     ours = network_of(policy, options).distribution(frames)
     assert (ours > 1.2 / 15).any()
     relative, absolute = (0.05, 0.005) if bfloat16 else (1e-4, 1e-6)

@@ -33,6 +33,7 @@ OPTIONS = ExpertOptions(
     bfloat16=True,
     seed=0,
     checkpoint_every=256,
+    evaluate_every=0,
     threads=1,
 )
 
@@ -41,9 +42,11 @@ def test_training_continues_from_a_snapshot_in_a_new_folder(tmp_path: Path) -> N
     run, kept, new = tmp_path / "run", tmp_path / "kept", tmp_path / "new"
     run.mkdir()
     network, frames = train_expert(OPTIONS, run, CPU)
+    (run / "unseen.csv").write_text("policy,frames\nrandom play,0\n")
     assert take_snapshot(run, kept) == frames
     assert (kept / "checkpoint.pt").stat().st_size < 0.7 * (run / "checkpoint.pt").stat().st_size
     assert restore_snapshot(kept, new)
+    assert (new / "unseen.csv").read_text() == (run / "unseen.csv").read_text()
     same, _ = train_expert(OPTIONS, new, CPU)  # Nothing is left to do.
     for a, b in zip(network.parameters(), same.parameters(), strict=True):
         torch.testing.assert_close(b, a, rtol=1e-3, atol=1e-6)

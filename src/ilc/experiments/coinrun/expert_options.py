@@ -23,6 +23,7 @@ class ExpertOptions:
         bfloat16: learn with convolutions in half precision; on CPUs with AMX two to three times faster.
         seed: decides network, levels and actions.
         checkpoint_every: frames between checkpoints.
+        evaluate_every: frames between measurements on unseen levels; 0 for none.
         threads: CPU threads of the network; procgen plays in the same one.
 
     Raises:
@@ -46,16 +47,17 @@ class ExpertOptions:
     bfloat16: bool
     seed: int
     checkpoint_every: int
+    evaluate_every: int
     threads: int
 
     def __post_init__(self) -> None:
+        may_be_zero = ("seed", "entropy_bonus", "blocks", "bfloat16", "evaluate_every")
         for name, value in vars(self).items():
-            if name not in ("mode", "seed", "entropy_bonus", "blocks", "bfloat16") and value <= 0:
-                raise UserError(f"{name} must be above 0, got {value}")
-        if min(self.seed, self.entropy_bonus, self.blocks) < 0 or self.gamma > 1 or self.gae_lambda > 1:
-            raise UserError(
-                "seed, entropy_bonus and blocks must be 0 or more, gamma and gae_lambda at most 1"
-            )
+            if name != "mode" and (value < 0 or (value == 0 and name not in may_be_zero)):
+                least = "0 or more" if name in may_be_zero else "above 0"
+                raise UserError(f"{name} must be {least}, got {value}")
+        if self.gamma > 1 or self.gae_lambda > 1:
+            raise UserError(f"gamma and gae_lambda must be at most 1, got {self.gamma} and {self.gae_lambda}")
         if self.n_games * self.n_steps % self.minibatches:
             raise UserError(
                 f"minibatches must divide n_games * n_steps = {self.n_games * self.n_steps}, "

@@ -7,23 +7,26 @@ from typing import Any
 
 import torch
 
-from ilc.atomic import in_memory, write_atomically
+from ilc.atomic import in_memory, write_atomically, write_text
 from ilc.errors import UserError
+
+TABLES = ("curve.csv", "unseen.csv")
+"""Kept as they are; the second is not there before unseen levels were played."""
 
 
 def take_snapshot(run: Path, kept: Path) -> int:
-    """Write the run's checkpoint in half precision, and its curve, to ``kept``; return its frames.
+    """Write the run's checkpoint in half precision, and its tables, to ``kept``; return its frames.
 
     Weights become float16; the optimizer's moments bfloat16, as its squares are too small for float16.
-    Training may go on meanwhile: the checkpoint is replaced in one step, and rows of the curve that are
-    newer than it are left out by whoever continues.
+    Training may go on meanwhile: the checkpoint is replaced in one step, and rows of the tables that
+    are newer than it are left out by whoever continues.
 
     Raises:
         UserError: the run has no checkpoint yet, or ``kept`` cannot be written to.
     """
     try:
         state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
-        curve = (run / "curve.csv").read_bytes()
+        tables = {name: (run / name).read_text() for name in TABLES if (run / name).exists()}
     except FileNotFoundError as error:
         raise UserError(
             f"{run} has no checkpoint of an expert yet: give the folder in which scripts/train_expert.py "
@@ -36,7 +39,8 @@ def take_snapshot(run: Path, kept: Path) -> int:
     kept.mkdir(parents=True, exist_ok=True)
     content = in_memory(lambda file: torch.save(state, file))
     write_atomically(kept / "checkpoint.pt", lambda file: file.write(content))
-    write_atomically(kept / "curve.csv", lambda file: file.write(curve))
+    for name, table in tables.items():
+        write_text(kept / name, table)
     return int(state["frames"])
 
 
@@ -48,9 +52,11 @@ def restore_snapshot(kept: Path, run: Path) -> bool:
     if (run / "checkpoint.pt").exists() or not (kept / "checkpoint.pt").exists():
         return False
     run.mkdir(parents=True, exist_ok=True)
-    curve, checkpoint = (kept / "curve.csv").read_bytes(), (kept / "checkpoint.pt").read_bytes()
-    write_atomically(run / "curve.csv", lambda file: file.write(curve))
+    for name in TABLES:
+        if (kept / name).exists():
+            write_text(run / name, (kept / name).read_text())
     # Last, as with it the folder counts as begun.
+    checkpoint = (kept / "checkpoint.pt").read_bytes()
     write_atomically(run / "checkpoint.pt", lambda file: file.write(checkpoint))
     return True
 

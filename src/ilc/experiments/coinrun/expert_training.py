@@ -9,15 +9,18 @@ import torch
 from torch import nn
 
 from ilc.experiments.coinrun.expert_options import ExpertOptions
+from ilc.experiments.coinrun.expert_patches import PatchVecEnv
 from ilc.experiments.coinrun.expert_record import ExpertRecord
+from ilc.experiments.coinrun.expert_unseen import UnseenLevels
 from ilc.experiments.coinrun.levels import EXPERT_TRAIN
-from ilc.experiments.coinrun.network import ExpertNetwork, convolutions
+from ilc.experiments.coinrun.network import ExpertNetwork, convolutions, image_of
 from ilc.experiments.coinrun.procgen_env import CoinRunVecEnv
 from ilc.seeding import seed_for
 
 from stable_baselines3 import PPO  # isort: skip
+from stable_baselines3.common.logger import Logger  # isort: skip
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor  # isort: skip
-from stable_baselines3.common.vec_env import VecNormalize  # isort: skip
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize  # isort: skip
 
 
 def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> tuple[ExpertNetwork, int]:
@@ -25,15 +28,20 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
 
     They are a little more than asked for, as updates are whole.
 
-    Writes ``checkpoint.pt`` and ``curve.csv``: per update the frames so far and, of the episodes that
-    ended since the row before, their number, mean return, success rate and length. Games start
-    anew when an interrupted training continues, so it is not the same to the bit.
+    Writes ``checkpoint.pt``, ``unseen.csv`` (see ``UnseenLevels``) and ``curve.csv``: per update the
+    frames so far and, of the episodes that ended since the row before, their number, mean return,
+    success rate and length. Games start anew when an interrupted training continues, so it is not the
+    same to the bit.
 
     Raises:
         UserError: the checkpoint is damaged or the folder not writable.
     """
     torch.set_num_threads(options.threads)
-    games = CoinRunVecEnv(options.n_games, EXPERT_TRAIN, options.mode, seed_for(options.seed, "levels"))
+    games: VecEnv = CoinRunVecEnv(
+        options.n_games, EXPERT_TRAIN, options.mode, seed_for(options.seed, "levels")
+    )
+    if options.blocks:
+        games = PatchVecEnv(games)
     # The reward of 10 is divided by the returns' standard deviation, as in the procgen paper's code.
     environment = VecNormalize(games, norm_obs=False, gamma=options.gamma)
     model = PPO(
@@ -51,10 +59,18 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
         seed=None,
         device=device,
     )
+    # Without a logger of its own it makes a temporary folder per call.
+    model.set_logger(Logger(None, []))
     record = ExpertRecord(options, folder, environment)
     record.load(model)
+    unseen = UnseenLevels(
+        folder,
+        options.mode,
+        options.evaluate_every,
+        lambda: network_of(model.policy, options).distribution,
+    )
     if model.num_timesteps < options.frames:
-        model.learn(options.frames - model.num_timesteps, record, reset_num_timesteps=False)
+        model.learn(options.frames - model.num_timesteps, [record, unseen], reset_num_timesteps=False)
         record.save()
     environment.close()
     return network_of(model.policy, options), int(model.num_timesteps)
@@ -89,16 +105,17 @@ def network_of(policy: nn.Module, options: ExpertOptions) -> ExpertNetwork:
 
 
 class _Features(BaseFeaturesExtractor):
-    """The convolutions, as stable-baselines3 wants them, of frames from 0 to 255."""
+    """The convolutions, as stable-baselines3 wants them, of frames or patches from 0 to 255."""
 
     def __init__(
         self, observation_space: Any, width: int, features: int, blocks: int, bfloat16: bool
     ) -> None:
         super().__init__(observation_space, features)
         self.convolutions = convolutions(width, features, blocks)
-        self._bfloat16 = bfloat16
+        self._bfloat16, self._of_patches = bfloat16, blocks > 0
 
-    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        frames = image_of(observations) if self._of_patches else observations
         result: torch.Tensor
         if not self._bfloat16:
             result = self.convolutions(frames / 255.0)
