@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ilc.data.cifar10 import cifar10_images, cifar10_is_at_hand
 from ilc.data.environments import Environments, Split
-from ilc.data.procedural_images import LabelledImages, procedural_images
+from ilc.data.procedural_images import SIZE, LabelledImages, procedural_images
 from ilc.errors import UserError
 from ilc.seeding import generator_for
 
@@ -20,9 +20,10 @@ def make_labelled_images(
     source: str = "auto",
     n_environments: int | None = None,
     n_test: int | None = None,
+    image_size: int = 32,
     label_noise: float = 0.0,
 ) -> Environments:
-    """Images whose every example is an environment of its own: inputs ``[E, 1, 3, 32, 32]``.
+    """Images whose every example is an environment of its own: inputs ``[E, 1, 3, S, S]``, S = image_size.
 
     Every colour channel has mean 0 and variance 1 over the training images. With label noise the
     training accuracy is also reported for two parts: ``mislabeled``, the examples whose label is not
@@ -35,6 +36,7 @@ def make_labelled_images(
             can be had.
         n_environments: E, training images; None for 50,000.
         n_test: test images; None for 10,000.
+        image_size: pixels of a side, a divisor of 32; below 32 the images are averaged over squares.
         label_noise: share of the training labels redrawn, each uniformly from all ten classes, so that
             a tenth of them come out right; 1 makes all labels random.
 
@@ -50,6 +52,8 @@ def make_labelled_images(
     n_test = 10_000 if n_test is None else n_test
     if n_train < 1 or n_test < 1:
         raise UserError(f"dataset.n_environments and n_test must be at least 1, got {n_train} and {n_test}")
+    if image_size < 1 or image_size > SIZE:
+        raise UserError(f"dataset.image_size must be a divisor of {SIZE}, got {image_size}")
     random = generator_for(seed, "labelled images")
     if source == "cifar10" or (source == "auto" and cifar10_is_at_hand(data_dir)):
         parts, name = cifar10_images(data_dir), "CIFAR-10"
@@ -57,6 +61,7 @@ def make_labelled_images(
     else:
         train, test = procedural_images(n_train, random), procedural_images(n_test, random)
         name = "procedural images (embedded)"
+    train, test = _averaged(train, image_size), _averaged(test, image_size)
     inputs = _normalised(train.images, train.images)
     labels = _redrawn(train.labels, label_noise, random)
     wrong = labels != train.labels
@@ -74,6 +79,15 @@ def _some(part: LabelledImages, n: int, random: torch.Generator) -> LabelledImag
         raise UserError(f"CIFAR-10 has {len(part.labels)} images in this part, {n} were asked for")
     chosen = torch.randperm(len(part.labels), generator=random)[:n]
     return LabelledImages(part.images[chosen], part.labels[chosen])
+
+
+def _averaged(part: LabelledImages, image_size: int) -> LabelledImages:
+    """Every pixel the mean of a square of pixels, rounded."""
+    square = SIZE // image_size
+    if square == 1:
+        return part
+    means = nn.functional.adaptive_avg_pool2d(part.images.float(), image_size)
+    return LabelledImages(means.round().byte(), part.labels)
 
 
 def _redrawn(labels: Tensor, share: float, random: torch.Generator) -> Tensor:

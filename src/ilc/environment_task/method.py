@@ -10,8 +10,10 @@ from torch import Tensor, nn, optim
 from ilc.aggregators import Aggregator
 from ilc.data import Batches, Environments
 from ilc.environment_task.batches import BatchOptions, default_sampler
+from ilc.environment_task.parts import backward_in_parts
 from ilc.gradients import BackwardResult
 from ilc.objectives import ObjectiveFunction, Risk, RiskFunction
+from ilc.processes import Processes
 
 Metrics = dict[str, Any]
 
@@ -57,6 +59,18 @@ class Method:
     def objective(self, risk: RiskFunction) -> ObjectiveFunction:
         """What is differentiated in each environment at the coming step."""
         return risk
+
+    def backward(
+        self,
+        processes: Processes,
+        model: nn.Module,
+        objective: ObjectiveFunction,
+        inputs: Tensor,
+        targets: Tensor,
+        gradients: str,
+    ) -> BackwardResult:
+        """Fill ``.grad`` from a batch ``[E, N, ...]``, alike in all processes; None means no step."""
+        return backward_in_parts(processes, model, objective, inputs, targets, self.aggregator, gradients)
 
     @property
     def loss_scale(self) -> float:

@@ -17,7 +17,6 @@ from ilc.environment_task.batches import BatchOptions
 from ilc.environment_task.evaluation import evaluate
 from ilc.environment_task.method import Method, as_method
 from ilc.environment_task.optimizer import build_optimizer
-from ilc.environment_task.parts import backward_in_parts
 from ilc.environment_task.schedule import Schedule
 from ilc.environment_task.step_record import StepRecord
 from ilc.errors import UserError
@@ -144,13 +143,12 @@ class EnvironmentTask:
         method, optimizer = self.method, self.optimizer
         lr = optimizer.param_groups[0]["lr"]
         method.before_step(self.step, optimizer)
-        result = backward_in_parts(
+        result = method.backward(
             self.processes,
             self.model,
             method.objective(self.risk),
             inputs,
             method.prepare_targets(targets),
-            method.aggregator,
             self.gradients,
         )
         self.regularizer.before_step(method.loss_scale)
