@@ -10,7 +10,6 @@ without it, or on another device, callers do the same with PyTorch, which is the
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -97,11 +96,11 @@ os.register_at_fork(after_in_child=_pool.cache_clear)
 @cache
 def _kernels() -> tuple[Callable[..., None], ...] | None:
     if find_spec("numba") is None:
-        print("ilc: votes are counted by PyTorch; pip install 'ilc[kernels]' is faster", file=sys.stderr)
+        print("ilc: votes are counted by PyTorch; pip install 'ilc[kernels]' is faster")
         return None
     from numba import njit
 
-    print("ilc: votes are counted by numba kernels", file=sys.stderr)
+    print("ilc: votes are counted by numba kernels")
     compiled = njit(nogil=True, cache=True, error_model="numpy")
     reordering = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
     return compiled(_add_sums), compiled(_add_mixed_signs), reordering(_normalise_backward)

@@ -47,18 +47,17 @@ class MicroBatchMethod(Method):
         Raises:
             UserError: other batches or gradients were asked for, batches too small, several processes.
         """
-        if options.kind is not None or options.gradients != "sequential":
+        if options.batches is not None or options.gradients != "sequential":
             raise UserError(
                 f"aggregator={self.name} splits batches of random examples and takes the parts one after "
                 f"another: gradients=sequential and no dataset.batches, got gradients={options.gradients}"
             )
         if current().size > 1:
             raise UserError(f"aggregator={self.name} compares whole gradients, in one process only")
-        batches = ExampleBatches(data, options.size, options.generator, options.device)
-        if options.size is not None and options.size < self.n_micro_batches:
-            raise UserError(
-                f"dataset.batch_size={options.size} cannot be split into {self.n_micro_batches} micro-batches"
-            )
+        batches = ExampleBatches(data, options.batch_size, options.generator, options.device)
+        size = options.batch_size
+        if size is not None and size < self.n_micro_batches:
+            raise UserError(f"dataset.batch_size={size} cannot be split into {self.n_micro_batches} parts")
         return batches
 
     def backward(
