@@ -13,8 +13,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 
 from ilc.locked import lock
+from ilc.stop_signals import STOPPED
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -68,19 +70,33 @@ def test_tables_hold_the_runs_of_the_sweep_alone_and_their_commands_repeat_them(
     assert json.loads(summary.read_text())["train/loss"] == runs["train/loss"][0]
 
 
-def test_a_killed_command_takes_its_runs_along(
+def test_stopped_its_runs_stop_between_two_steps_and_killed_it_takes_them_along(
     options: list[str], root: Path, wait_for: Any, tmp_path: Path
 ) -> None:
-    endless = ["trainer.max_epochs=1000000", "trainer.stop_when_memorised=false"]
+    endless = [
+        "trainer.max_epochs=1000000",
+        "trainer.stop_when_memorised=false",
+        "trainer.evaluate_every=100",
+    ]
     long = [*options, "aggregator=mean", *endless, "--output", str(tmp_path)]
     command = [sys.executable, str(root / "scripts" / "run_many.py"), *long]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         folder = wait_for(
             lambda: next((path.parent for path in tmp_path.glob("spirals/*/metrics.jsonl")), None)
         )
+        process.terminate()
+        errors = process.communicate()[1]
+    assert process.returncode == STOPPED
+    assert errors == "Stopped by SIGTERM: the same command continues\n"
+    assert "Stopped by SIGTERM after epoch" in (folder / "log.txt").read_text()
+    evaluated = len((folder / "metrics.jsonl").read_text().splitlines())
+    assert torch.load(folder / "checkpoint.pt", weights_only=True)["step"] >= evaluated * 200
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        wait_for(lambda: len((folder / "metrics.jsonl").read_text().splitlines()) > evaluated or None)
         assert lock(folder) is None
         process.kill()
     os.close(wait_for(lambda: lock(folder)))
+    assert "continuing after epoch" in (folder / "log.txt").read_text()
 
 
 @pytest.mark.parametrize("arguments", [["seed=0", "--workers", "0"], ["sead=0"]])

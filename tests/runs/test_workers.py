@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ from ilc.errors import UserError
 from ilc.locked import lock
 from ilc.runs.jobs import run_jobs
 from ilc.runs.workers import Job, Workers
+from ilc.stop_signals import STOPPED
 
 
 def test_jobs_run_in_processes_of_their_own_and_print_to_their_logs(
@@ -45,6 +47,7 @@ def test_failures_do_not_stop_the_others(toy_jobs: ModuleType, tmp_path: Path) -
         "refused": partial(toy_jobs.refuse, "bread"),
         "full": partial(toy_jobs.fill_the_disk, tmp_path / "x"),
         "killed": toy_jobs.be_killed,
+        "asked": toy_jobs.be_asked,
         "fine": partial(toy_jobs.describe_process, "e"),
     }
     results = dict(run_jobs([Job(name, call, tmp_path / name) for name, call in calls.items()], 1))
@@ -52,7 +55,8 @@ def test_failures_do_not_stop_the_others(toy_jobs: ModuleType, tmp_path: Path) -
     assert errors["refused"] == "no bread today"
     assert errors["full"].startswith(f"{tmp_path / 'x'}: No space left on device")
     assert "ended from outside (exit status -9" in errors["killed"]
-    assert set(errors) == {"refused", "full", "killed"}
+    assert "asked to stop from outside. The same command continues" in errors["asked"]
+    assert set(errors) == {"refused", "full", "killed", "asked"}
     assert results["fine"][0] == "e"
     assert "no bread today" in (tmp_path / "refused").read_text()
 
@@ -77,32 +81,83 @@ def test_no_worker_is_an_error() -> None:
 PARENT = """
 import sys
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from toy_jobs import hold
+import toy_jobs
 from ilc.runs.jobs import run_jobs
 from ilc.runs.workers import Job
+from ilc.stop_signals import listening
 if __name__ == "__main__":
     folders = [Path(sys.argv[1]) / "a", Path(sys.argv[1]) / "b"]
-    list(run_jobs([Job(f.name, partial(hold, f), f.with_suffix(".log")) for f in folders], 2))
+    calls = [partial(getattr(toy_jobs, sys.argv[3]), folder) for folder in folders]
+    with listening():
+        list(run_jobs([Job(f.name, call, f.with_suffix(".log")) for f, call in zip(folders, calls)], 2))
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_workers_die_with_their_parent(
-    how: signal.Signals, root: Path, wait_for: Any, tmp_path: Path
-) -> None:
-    (tmp_path / "parent.py").write_text(PARENT)
-    toy = str(Path(__file__).parent / "toy")
-    command = [sys.executable, str(tmp_path / "parent.py"), str(tmp_path), toy]
-    environment = os.environ | {"PYTHONPATH": str(root / "src")}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as parent:
-        folders = [tmp_path / "a", tmp_path / "b"]
-        wait_for(lambda: True if all((folder / "held").exists() for folder in folders) else None)
-        assert [lock(folder) for folder in folders] == [None, None]
-        parent.send_signal(how)
+@pytest.fixture
+def begin(root: Path, wait_for: Any, tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Starts a command with two workers that call this function of the toy jobs, in a session of its own."""
+    begun = []
+
+    def start(function: str) -> subprocess.Popen[str]:
+        (tmp_path / "parent.py").write_text(PARENT)
+        toy = str(Path(__file__).parent / "toy")
+        command = [sys.executable, str(tmp_path / "parent.py"), str(tmp_path), toy, function]
+        for folder in folders_of(tmp_path):
+            folder.mkdir()
+        begun.append(
+            subprocess.Popen(
+                command,
+                env=os.environ | {"PYTHONPATH": str(root / "src")},
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        )
+        wait_for(lambda: all((folder / "held").exists() for folder in folders_of(tmp_path)) or None)
+        return begun[-1]
+
+    yield start
+    for process in begun:
+        process.communicate()
+
+
+def folders_of(path: Path) -> list[Path]:
+    return [path / "a", path / "b"]
+
+
+def test_workers_die_with_a_parent_that_is_killed(begin: Any, wait_for: Any, tmp_path: Path) -> None:
+    parent = begin("hold")
+    assert [lock(folder) for folder in folders_of(tmp_path)] == [None, None]
+    parent.kill()
     began = time.monotonic()
-    for folder in folders:
+    for folder in folders_of(tmp_path):
         os.close(wait_for(partial(lock, folder)))
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_asked_to_stop_workers_finish_their_step_first(terminal: bool, begin: Any, tmp_path: Path) -> None:
+    """A terminal's Ctrl-C reaches every process, SIGTERM the parent alone: both are heeded once."""
+    parent = begin("step_until_asked")
+    if terminal:
+        os.killpg(parent.pid, signal.SIGINT)
+    else:
+        parent.terminate()
+    errors = parent.communicate(timeout=60)[1]
+    assert parent.returncode == STOPPED
+    assert errors == f"Stopped by {'SIGINT' if terminal else 'SIGTERM'}: the same command continues\n"
+    assert all((folder / "checkpoint").exists() for folder in folders_of(tmp_path))
+
+
+def test_asked_twice_everything_ends_at_once(begin: Any, wait_for: Any, tmp_path: Path) -> None:
+    parent = begin("be_deaf")
+    parent.terminate()
+    time.sleep(1.5)
+    assert parent.poll() is None
+    assert [lock(folder) for folder in folders_of(tmp_path)] == [None, None]
+    parent.terminate()
+    assert parent.wait(10) == -signal.SIGTERM
+    for folder in folders_of(tmp_path):
+        os.close(wait_for(partial(lock, folder)))

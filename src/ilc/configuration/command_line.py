@@ -31,6 +31,9 @@ def run_command(main: Callable[[], None]) -> None:
     with listening():
         try:
             main()
+        except KeyboardInterrupt:
+            print("Interrupted. The same command continues.", file=sys.stderr)
+            sys.exit(130)
         except (UserError, HydraException, OmegaConfBaseException, OSError) as error:
             if shows_defects:
                 raise

@@ -1,8 +1,9 @@
-"""A search killed twice ends with the trials that it would have had, none lost, none counted twice."""
+"""A search killed and stopped ends with the trials that it would have had, none lost, none counted twice."""
 
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from ilc.stop_signals import STOPPED
 
 EPOCHS = 30
 TRIALS = 4
@@ -31,22 +34,23 @@ def evaluations(folder: Path) -> list[int]:
 
 
 @pytest.mark.slow
-def test_killed_twice(root: Path, tmp_path: Path) -> None:
+def test_killed_and_stopped(root: Path, tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(SEARCH)
     script = [sys.executable, str(root / "scripts" / "search.py"), str(tmp_path / "tiny.yaml")]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = [*script, "--workers", "2", "--output", str(killed)]
     # At moments that nobody chose: with trials begun, done and not yet begun, or at the very start.
     goals = sorted(random.sample(range((TRIALS - 1) * EPOCHS), 2))
-    for goal in goals:
+    for goal, how in zip(goals, random.sample((signal.SIGKILL, signal.SIGTERM), 2), strict=True):
         process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 120
         while sum(evaluations(killed)) < goal and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         assert process.poll() is None, goals
         # Alone: its workers must go by themselves, and the next command finds them still going.
-        process.kill()
-        process.wait()
+        process.send_signal(how)
+        # A signal before it listens ends it, too.
+        assert process.wait() in ((-how,) if how == signal.SIGKILL else (STOPPED, -how))
     for arguments in (command, command, [*script, "--output", str(whole)]):
         done = subprocess.run(arguments, check=True, capture_output=True, text=True, timeout=120)
         assert f"tiny: {TRIALS} complete; best: trial" in done.stdout, goals

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ilc.errors import UserError
 from ilc.locked import lock
+from ilc.stop_signals import Stopped, asked, finish_first
 
 
 def describe_process(word: str) -> tuple[str, int]:
@@ -33,11 +34,32 @@ def be_killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def be_asked() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(600)
+
+
 def hold(folder: Path) -> None:
     """Keep a folder locked for as long as this process lives."""
     assert lock(folder) is not None
     (folder / "held").touch()
     time.sleep(600)
+
+
+def step_until_asked(folder: Path) -> None:
+    """Take steps of half a second; asked to stop, finish one and note it."""
+    with finish_first():
+        (folder / "held").touch()
+        while asked() is None:
+            time.sleep(0.5)
+        (folder / "checkpoint").touch()
+    raise Stopped
+
+
+def be_deaf(folder: Path) -> None:
+    """Hold a folder and never finish."""
+    with finish_first():
+        hold(folder)
 
 
 def hold_unless_begun(folder: Path) -> str:
