@@ -30,7 +30,7 @@ def test_an_array_with_a_failure_a_time_out_and_a_cancelled_job(
 ) -> None:
     calls: dict[str, Any] = {
         "cancelled": partial(toy_jobs.hold, tmp_path / "held"),
-        "second": partial(toy_jobs.hold_unless_begun, tmp_path / "second"),
+        "second": partial(toy_jobs.step_unless_begun, tmp_path / "second"),
         "fine": partial(toy_jobs.describe_process, "e"),
         "refused": partial(toy_jobs.refuse, "bread"),
         "killed": toy_jobs.be_killed,

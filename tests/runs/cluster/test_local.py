@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -41,18 +44,39 @@ def test_jobs_return_fail_and_print_as_in_workers(
     assert str(tmp_path / "killed" / "log.txt") in str(results["killed"])
 
 
-def test_a_job_that_times_out_is_begun_again_and_not_forever(
+def test_a_job_that_times_out_finishes_its_step_and_is_begun_again_and_not_forever(
     cluster: MakeCluster, toy_jobs: ModuleType, tmp_path: Path
 ) -> None:
-    # Told after two seconds, and over after six.
-    short = cluster(timeout_min=0.1, signal_delay_s=4, max_timeouts=1)
+    """Told as by Slurm, but as soon as it has begun."""
+    short = cluster(
+        timeout_min=9, max_timeouts=1
+    )  # So short that submitit takes every signal for a time-out.
     jobs = [
-        Job("second", partial(toy_jobs.hold_unless_begun, tmp_path / "a"), tmp_path / "a.log"),
+        Job("second", partial(toy_jobs.step_unless_begun, tmp_path / "a"), tmp_path / "a.log"),
         Job("never", partial(toy_jobs.hold, tmp_path / "b"), tmp_path / "b.log"),
     ]
+    told = [Thread(target=tell, args=(tmp_path / "a", 1)), Thread(target=tell, args=(tmp_path / "b", 2))]
+    for thread in told:
+        thread.start()
     results = dict(run_jobs(jobs, short))
+    for thread in told:
+        thread.join()
     assert results["second"] == "done the second time"
     assert "it timed out too often, see " in str(results["never"])
+
+
+def tell(folder: Path, times: int) -> None:
+    """Send the signal to whoever holds the folder, each time that somebody else does."""
+    known: set[str] = set()
+    for _ in range(2000):
+        held = folder / "held"
+        holder = held.read_text() if held.exists() else ""
+        if holder and holder not in known:
+            os.kill(int(holder), signal.SIGUSR2)
+            known.add(holder)
+        if len(known) == times:
+            return
+        time.sleep(0.1)
 
 
 def test_a_defect_is_ours_and_ends_the_others(

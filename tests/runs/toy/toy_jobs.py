@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 
+from ilc.atomic import write_text
 from ilc.errors import UserError
 from ilc.locked import lock
 from ilc.stop_signals import Stopped, asked, finish_first
@@ -42,31 +43,32 @@ def be_asked() -> None:
 def hold(folder: Path) -> None:
     """Keep a folder locked for as long as this process lives."""
     assert lock(folder) is not None
-    (folder / "held").touch()
+    write_text(folder / "held", str(os.getpid()))
     time.sleep(600)
 
 
 def step_until_asked(folder: Path) -> None:
     """Take steps of half a second; asked to stop, finish one and note it."""
+    folder.mkdir(exist_ok=True)
     with finish_first():
-        (folder / "held").touch()
+        write_text(folder / "held", str(os.getpid()))
         while asked() is None:
             time.sleep(0.5)
         (folder / "checkpoint").touch()
     raise Stopped
 
 
+def step_unless_begun(folder: Path) -> str:
+    """The same the first time, but not the second."""
+    if not (folder / "checkpoint").exists():
+        step_until_asked(folder)
+    return "done the second time"
+
+
 def be_deaf(folder: Path) -> None:
     """Hold a folder and never finish."""
     with finish_first():
         hold(folder)
-
-
-def hold_unless_begun(folder: Path) -> str:
-    """Hold the folder for good the first time, but not the second."""
-    if (folder / "held").exists():
-        return "done the second time"
-    return str(hold(folder))
 
 
 def break_down_after(path: Path) -> None:
