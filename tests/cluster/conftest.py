@@ -64,7 +64,7 @@ def until(slurm: Slurm) -> Callable[[Callable[[], Any]], Any]:
     """Waits until something is true, and lets requeued jobs start meanwhile."""
 
     def wait(look: Callable[[], Any]) -> Any:
-        for _ in range(400):
+        for _ in range(2400):
             found = look()
             if found:
                 return found

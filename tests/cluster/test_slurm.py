@@ -129,7 +129,7 @@ def test_killed_its_jobs_go_on_and_interrupted_they_are_cancelled(
     until(lambda: len(list(begun.glob("*/metrics.jsonl"))) == 2)
     assert set(slurm.jobs()) == before  # Taken up, not sent again.
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=600)
     assert process.returncode != 0, output + errors
     until(lambda: not slurm.jobs())
 
