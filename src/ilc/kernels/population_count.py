@@ -15,13 +15,13 @@ def teach_numba() -> None:
     from numba import types
     from numba.extending import intrinsic, overload
 
-    @intrinsic
-    def count(context: Any, word: Any) -> Any:
+    def counting(context: Any, word: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             counted = builder.ctpop(arguments[0])
             return context.cast(builder, counted, signature.args[0], signature.return_type)
 
         return types.int64(word), generate
 
+    count: Any = intrinsic(counting)
     # numba compares the signatures, annotations included.
     overload(population_count)(lambda word: lambda word: count(word))  # noqa: PLW0108
