@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ilc"
 
-LIBRARY = {"aggregators", "gradients", "objectives", "optim", "distributed"}
+LIBRARY = {"aggregators", "gradients", "kernels", "objectives", "optim", "distributed"}
 SHARED = {
     "errors",
     "seeding",

@@ -1,6 +1,7 @@
 """The AND-mask: follow only the directions that the environments agree on."""
 
-from ilc.aggregators.base import Aggregator, Combined, agreeing_mean, check_threshold
+from ilc.aggregators.agreeing_mean import agreeing_mean
+from ilc.aggregators.base import Aggregator, Combined, check_threshold
 from ilc.aggregators.statistics import GradientStatistics
 
 

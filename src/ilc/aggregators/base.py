@@ -88,32 +88,3 @@ def masked(update: Tensor, keep: Tensor, rescale: bool) -> Combined:
     if rescale:
         update = update / kept_share.where(kept_share > 0, 1.0)
     return Combined(update, kept_share)
-
-
-# Elements masked at once: on a CPU all that is in between stays in its cache.
-_AT_ONCE = 2**16
-
-
-def agreeing_mean(statistics: GradientStatistics, agreement_threshold: float, rescale: bool) -> Combined:
-    """``masked`` mean of what ``agreement`` keeps, a few rows at a time where memory is what costs.
-
-    For a perceptron, a mask written out over all parameters would cost as much as its matrix products.
-    """
-    total = statistics.total
-    if total.device.type != "cpu" or total.numel() <= _AT_ONCE:
-        mean = total / statistics.n_environments
-        return masked(mean, agreement(statistics, agreement_threshold), rescale)
-    rows = max(1, _AT_ONCE * len(total) // total.numel())
-    required = votes_required(statistics, agreement_threshold)
-    update, n_kept = torch.empty_like(total), statistics.sign_sum.new_zeros(())
-    kept = torch.empty_like(statistics.sign_sum[:rows])
-    parts = (torch.split(values, rows) for values in (total, statistics.sign_sum, update))
-    for few_total, few_signs, few_updates in zip(*parts, strict=True):
-        # As ``agreement`` for whole numbers, but 1.0 and 0.0, which need no conversion.
-        keep = torch.abs(few_signs, out=kept[: len(few_signs)]).sub_(required - 1).clamp_(0, 1)
-        n_kept += keep.sum()
-        torch.mul(few_total, keep, out=few_updates).div_(statistics.n_environments)
-    kept_share = (n_kept / total.numel()).to(total.dtype)
-    if rescale:
-        update.div_(kept_share.where(kept_share > 0, 1.0))
-    return Combined(update, kept_share)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ilc.gradients.kernels import normalise_backward, usable
+from ilc.kernels.batch_norm import normalise_backward
+from ilc.kernels.compiled import usable
 
 
 class Seen(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients.kernels import add_mixed_signs
+from ilc.kernels.votes import add_mixed_signs
 
 
 class Mixing(NamedTuple):

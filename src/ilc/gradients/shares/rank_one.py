@@ -7,6 +7,8 @@ from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.shares.share import RankOne
+from ilc.kernels.compiled import usable
+from ilc.kernels.signs import product_of_signs
 
 
 def summed_outer_products(votes: RankOne, parameter: Tensor, with_logs: bool) -> GradientStatistics:
@@ -19,14 +21,21 @@ def summed_outer_products(votes: RankOne, parameter: Tensor, with_logs: bool) ->
     exactly 0 casts no vote, as ever.
     """
     delta, x = votes.delta.to(parameter.dtype), votes.x.to(parameter.dtype)
-    # Wide enough for whole numbers, of which a product of signs is an exact sum.
-    counting = torch.promote_types(parameter.dtype, torch.float32)
     return GradientStatistics(
         n_environments=len(x),
         total=delta.T @ x,
-        sign_sum=delta.sign().to(counting).T @ x.sign().to(counting),
+        sign_sum=_product_of_signs(delta, x),
         log_sum=_logs(delta)[:, None] + _logs(x)[None] if with_logs else None,
     )
+
+
+def _product_of_signs(delta: Tensor, x: Tensor) -> Tensor:
+    """``sign(delta)^T sign(x)``, an exact sum of whole numbers."""
+    if usable(x) and usable(delta):
+        return product_of_signs(delta, x)
+    # Wide enough for whole numbers, of which a product of signs is an exact sum.
+    counting = torch.promote_types(x.dtype, torch.float32)
+    return delta.sign().to(counting).T @ x.sign().to(counting)
 
 
 def _logs(factor: Tensor) -> Tensor:

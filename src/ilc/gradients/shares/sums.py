@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients.kernels import add_sums, usable
 from ilc.gradients.shares.mixing import Mixing
 from ilc.gradients.shares.rank_one import summed_outer_products
 from ilc.gradients.shares.share import RankOne, Shares
+from ilc.kernels.compiled import usable
+from ilc.kernels.votes import add_sums
 
 # Elements of shares held at once. On a CPU they stay in its cache, on a GPU they keep it busy.
 _ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
@@ -39,6 +41,8 @@ def summed(
     row = parameter.numel() // shares.n_rows
     fitting = min(_ENOUGH_EXAMPLES, budget // max(row, shares.extra))
     few = min(n, max(2, fitting, budget // (parameter.numel() + shares.extra)))
+    if few == n and shares.n_rows == 1 and mixing is None and not in_order:
+        return _summed_at_once(shares, parameter, n, with_logs)
     # A tile that leaves the cache room for the sums; but a product of few rows is a slow one.
     rows = min(shares.n_rows, max(_ENOUGH_ROWS, budget // 4 // (few * row)))
     scratch = parameter.new_empty(few * rows * row if shares.n_rows > 1 else 0)
@@ -60,13 +64,25 @@ def summed(
                 add_sums(votes, statistics.total[part], statistics.sign_sum[part])
     if mixing is not None:
         mixing.rescale(statistics)
+    return _restored(statistics, shares, parameter)
 
-    def restored(total: Tensor) -> Tensor:
-        return shares.restore(total).view(parameter.shape)
 
-    statistics.total, statistics.sign_sum = restored(statistics.total), restored(statistics.sign_sum)
+def _summed_at_once(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> GradientStatistics:
+    """The same for small ones, such as biases, where a handful of calls is what costs."""
+    votes = shares.of(slice(0, n))(slice(0, 1), parameter).to(parameter.dtype).flatten(1)
+    counting = torch.promote_types(parameter.dtype, torch.float32)
+    statistics = GradientStatistics(n, votes.sum(0), votes.sign().sum(0, dtype=counting))
+    if with_logs:
+        statistics.log_sum = votes.abs().log_().sum(0)
+    return _restored(statistics, shares, parameter)
+
+
+def _restored(statistics: GradientStatistics, shares: Shares, parameter: Tensor) -> GradientStatistics:
+    """Flat sums in the parameter's own layout."""
+    statistics.total = shares.restore(statistics.total).view(parameter.shape)
+    statistics.sign_sum = shares.restore(statistics.sign_sum).view(parameter.shape)
     if statistics.log_sum is not None:
-        statistics.log_sum = restored(statistics.log_sum)
+        statistics.log_sum = shares.restore(statistics.log_sum).view(parameter.shape)
     return statistics
 
 
