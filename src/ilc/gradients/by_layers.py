@@ -99,7 +99,7 @@ def agrees(
         return False
     pairs = [(found.risks, oracle.risks)]
     pairs += [(found.statistics[name].total, one.total) for name, one in oracle.statistics.items()]
-    return all(
+    return all(ours.dtype == theirs.dtype for ours, theirs in pairs) and all(
         torch.allclose(ours, theirs, rtol=1e-3, atol=1e-5 * float(theirs.abs().max()))
         for ours, theirs in pairs
     )
