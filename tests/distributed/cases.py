@@ -11,6 +11,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ilc import distributed
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, MeanOfEnvironments, XorMask
 from ilc.environment_task.parts import backward_in_parts
 from ilc.objectives import irm_penalty
@@ -44,6 +45,8 @@ class Case:
     gradients: str = "sequential"
     model: Callable[[], nn.Module] = linear
     loss: Callable[[Tensor, Tensor], Tensor] = F.cross_entropy
+    sizes: tuple[int, ...] = ()
+    """Examples of each environment, where they differ."""
 
 
 CASES = {
@@ -56,6 +59,9 @@ CASES = {
     "geometric_mean": Case(GeometricMean(0.4)),
     "xor_mask": Case(XorMask(0.4)),
     "mean": Case(Mean(), gradients="vectorized"),
+    "and_mask_of_unequal_environments": Case(
+        AndMask(0.4), gradients="vectorized", model=batch_norm, sizes=(6, 2, 6, 3, 3, 6, 2)
+    ),
     "mean_batch_norm": Case(Mean(), model=batch_norm, gradients="vectorized"),
     "mean_of_one_batch_norm": Case(Mean(), n_environments=1, model=batch_norm, gradients="vectorized"),
     "mean_of_one_in_parts": Case(Mean(), n_environments=1, n_examples=7),
@@ -79,9 +85,15 @@ def trajectory(case: Case, dtype: torch.dtype = torch.float64, steps: int = STEP
         inputs = torch.randn(case.n_environments, case.n_examples, 5, generator=generator, dtype=dtype)
         inputs[..., 0] += torch.linspace(-1, 1, case.n_environments, dtype=dtype)[:, None]
         targets = inputs[..., :3].argmax(-1)
-        result = backward_in_parts(
-            current(), model, case.loss, inputs, targets, case.aggregator, case.gradients
-        )
+        if case.sizes:
+            mine = current().part(case.n_environments)
+            some = [values[: case.sizes[e]] for e, values in enumerate(inputs)][mine]
+            theirs = [values[: case.sizes[e]] for e, values in enumerate(targets)][mine]
+            result = distributed.backward(model, case.loss, some, theirs, case.aggregator, case.gradients)
+        else:
+            result = backward_in_parts(
+                current(), model, case.loss, inputs, targets, case.aggregator, case.gradients
+            )
         masks.append(torch.cat([p.grad.flatten() != 0 for p in model.parameters() if p.grad is not None]))
         risks.append(result.risks)
         kept.append(result.overall_kept_share)

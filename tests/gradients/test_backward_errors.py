@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -9,7 +11,7 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
-from ilc.gradients import backward
+from ilc.gradients import PER_EXAMPLE, WAYS, backward
 
 ENVIRONMENT_WAYS = ("vectorized", "sequential")
 X, Y = torch.randn(3, 4, 5), torch.zeros(3, 4, dtype=torch.long)
@@ -79,3 +81,58 @@ def test_gradients_are_overwritten_not_accumulated() -> None:
     once = model.weight.grad.clone()
     backward(model, F.cross_entropy, X, Y, AndMask(0.0))
     torch.testing.assert_close(model.weight.grad, once)
+
+
+ALL_WAYS = [*WAYS]
+
+
+@pytest.mark.parametrize("way", ALL_WAYS)
+@pytest.mark.parametrize(
+    ("aggregator", "message"),
+    [
+        (AndMask, r"an instance, got the class AndMask: make one, as in AndMask\(agreement_threshold=0.8\)"),
+        ("and_mask", r"must be an ilc\.aggregators\.Aggregator.*got str"),
+        (None, r"must be an ilc\.aggregators\.Aggregator.*got NoneType"),
+    ],
+)
+def test_what_is_no_aggregator(way: str, aggregator: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        backward(nn.Linear(5, 2), F.cross_entropy, X, Y, aggregator, way)
+
+
+@pytest.mark.parametrize("way", ALL_WAYS)
+def test_data_parallel_and_its_like(way: str) -> None:
+    with pytest.raises(UserError, match=r"DataParallel .*model\.module.*ilc\.distributed\.backward"):
+        backward(nn.DataParallel(nn.Linear(5, 2)), F.cross_entropy, X, Y, Mean(), way)
+
+
+@pytest.mark.filterwarnings("ignore:.*[Ll]azy")
+@pytest.mark.parametrize("way", ALL_WAYS)
+def test_parameters_without_a_shape(way: str) -> None:
+    inputs, targets = (X.view(-1, 1, 5), Y.view(-1, 1)) if way in PER_EXAMPLE else (X, Y)
+    with pytest.raises(UserError, match="call the model once on a batch"):
+        backward(nn.LazyLinear(2), F.cross_entropy, inputs, targets, Mean(), way)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile itself
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_a_model_compiled_in_place_has_no_layers_to_look_at(way: str) -> None:
+    model = nn.Sequential(nn.Linear(5, 2))
+    model[0].compile(backend="eager")
+    with pytest.raises(UserError, match=r"before torch\.compile, or use gradients='per_example_loss'"):
+        backward(model, F.cross_entropy, X.view(-1, 1, 5), Y.view(-1, 1), Mean(), way)
+
+
+@pytest.mark.parametrize("way", [*ENVIRONMENT_WAYS, "pooled"])
+def test_a_mistake_of_the_model_itself_is_its_own_error(way: str) -> None:
+    """No other way could do it, so none is recommended."""
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        backward(nn.Linear(4, 2), F.cross_entropy, X, Y, Mean(), way)
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_a_hook_that_changes_an_output_is_noticed(way: str) -> None:
+    model = nn.Sequential(nn.Linear(5, 5), nn.Tanh(), nn.Linear(5, 2))
+    model[0].register_forward_hook(lambda layer, arguments, output: output * layer.weight.sum())
+    with pytest.raises(UserError, match=r"0\.weight do not add up to its gradient.*per_example_loss"):
+        backward(model, F.cross_entropy, X.view(-1, 1, 5), Y.view(-1, 1), AndMask(0.5), way)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import runpy
 import subprocess
 import sys
 from importlib import import_module
@@ -56,6 +57,18 @@ def test_names_are_where_they_say(name: str) -> None:
 
 def test_version_is_that_of_the_distribution() -> None:
     assert ilc.__version__ == version("ilc")
+
+
+def test_python_m_ilc_says_where_to_go(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_module("ilc", run_name="__main__")
+    said = capsys.readouterr().out
+    assert said.startswith(f"ilc {ilc.__version__}: ")
+    assert "from ilc import AndMask, backward" in said and "make demo" in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_python_m_ilc_loads_nothing_else() -> None:
+    assert loaded_by("import ilc.__main__") == {"ilc"}
 
 
 def test_a_missing_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from ilc.distributed.exchange import summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients.environment import trainable_parameters
+from ilc.gradients.unequal import Batch
 from ilc.objectives import ObjectiveFunction
 from ilc.processes import current
 
@@ -20,8 +21,8 @@ from ilc.processes import current
 def backward(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Batch,
+    targets: Batch,
     aggregator: Aggregator,
     gradients: str = "vectorized",
 ) -> BackwardResult:
@@ -40,8 +41,8 @@ def backward(
             ``register_ddp_hook``.
         loss_fn: as for ``ilc.backward``.
         inputs: ``[E_r, N, ...]``, the environments of this process: any number, other than the others'
-            perhaps, or none at all.
-        targets: ``[E_r, N, ...]``.
+            perhaps, or none at all; or a list of E_r tensors ``[N_e, ...]`` of different sizes.
+        targets: ``[E_r, N, ...]``, or a list alike.
         aggregator: how the gradients of all become one update.
         gradients: the way to obtain them. ``pooled`` weighs the processes by their number of examples.
 
@@ -62,7 +63,7 @@ def backward(
             "that is a choice), or one process"
         )
     pooled = gradients == "pooled"
-    mine = inputs.shape[:2].numel() if pooled else len(inputs)
+    mine = inputs.shape[:2].numel() if pooled and isinstance(inputs, Tensor) else len(inputs)
     counts = processes.gathered(mine)
     if not sum(counts):
         raise UserError("no process has an environment: give at least one of them a batch [E, N, ...]")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -10,12 +12,16 @@ from torch import Tensor, nn
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from ilc.gradients.environment import EnvironmentGradients
+from ilc.gradients.example_check import check_shares
 from ilc.gradients.example_local import example_local
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
+from ilc.gradients.left_behind import nothing_left_behind
 from ilc.gradients.pooled import pooled
+from ilc.gradients.refusals import check_aggregator, check_model, explained
 from ilc.gradients.sequential import sequential
 from ilc.gradients.total import total
+from ilc.gradients.unequal import Batch, as_batches, in_groups
 from ilc.gradients.vectorized import vectorized
 from ilc.objectives import ObjectiveFunction
 
@@ -31,6 +37,9 @@ WAYS = {
 
 PER_EXAMPLE = ("per_example", "per_example_share", "per_example_loss")
 """Those in which every example is an environment of its own."""
+
+PASS_PER_ENVIRONMENT = ("vectorized", "sequential")
+"""Those in which every environment goes through the model by itself."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,8 @@ class BackwardResult:
 def backward(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Batch,
+    targets: Batch,
     aggregator: Aggregator,
     gradients: str = "vectorized",
 ) -> BackwardResult:
@@ -68,8 +77,9 @@ def backward(
         model: called as ``model(x)`` with one environment's inputs ``[N, ...]``.
         loss_fn: ``loss_fn(outputs, targets)``, the mean risk of one environment; or an ``Objective``, whose
             loss is differentiated while risk and penalty are reported apart.
-        inputs: ``[E, N, ...]``.
-        targets: ``[E, N, ...]``.
+        inputs: ``[E, N, ...]``; where environments have different sizes a list of E tensors ``[N_e, ...]``,
+            each environment weighing the same (``vectorized`` takes those of one size at once).
+        targets: ``[E, N, ...]``, or a list alike.
         aggregator: how the E gradients become one update.
         gradients: ``vectorized`` (fast; plain training's cost for a mean) or ``sequential`` (memory
             independent of E): same numbers.
@@ -81,7 +91,7 @@ def backward(
 
     Raises:
         UserError: shapes do not match, E = 0 or N = 0, an unknown way, a model that cannot be
-            differentiated this way.
+            differentiated this way, or that carries something but buffers from one pass to the next.
     """
     return combined(
         model, environment_gradients(model, loss_fn, inputs, targets, aggregator, gradients), aggregator
@@ -91,8 +101,8 @@ def backward(
 def environment_gradients(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Batch,
+    targets: Batch,
     aggregator: Aggregator,
     gradients: str = "vectorized",
 ) -> EnvironmentGradients:
@@ -103,19 +113,35 @@ def environment_gradients(
     """
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
-    if inputs.ndim < 2 or targets.ndim < 2 or inputs.shape[:2] != targets.shape[:2] or 0 in inputs.shape[:2]:
-        raise UserError(
-            "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
-            f"{tuple(inputs.shape)} and {tuple(targets.shape)}: stack one batch of equal size per environment"
-        )
+    check_aggregator(aggregator)
+    check_model(model)
+    x, y = as_batches(inputs, targets)
     if gradients == "pooled" and aggregator.needs_environments:
         raise UserError(
             "gradients='pooled' does not tell environments apart, which only the mean can do without: take "
             "gradients='vectorized' with this aggregator"
         )
+    if isinstance(x, list) and gradients not in PASS_PER_ENVIRONMENT:
+        raise UserError(
+            f"gradients={gradients!r} takes all examples as one batch, not environments of different sizes: "
+            "take gradients='vectorized' or 'sequential', or give one tensor of all examples"
+        )
+    way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], with_logs=aggregator.needs_logs)
     if gradients == "vectorized" and not aggregator.needs_votes:
-        return total(model, loss_fn, inputs, targets)
-    return WAYS[gradients](model, loss_fn, inputs, targets, aggregator.needs_logs)
+        way = total
+    try:
+        if gradients in ("per_example", "per_example_share"):
+            check_shares(model, loss_fn, x, y)
+        if gradients not in PASS_PER_ENVIRONMENT:
+            return way(model, loss_fn, x, y)
+        with nothing_left_behind(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
+            if isinstance(x, list) and gradients == "vectorized":
+                return in_groups(way, model, loss_fn, x, y)
+            return way(model, loss_fn, x, y)
+    except UserError:
+        raise
+    except Exception as error:
+        raise explained(error, gradients, WAYS, model, loss_fn, x, y) from error
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:

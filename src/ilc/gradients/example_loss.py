@@ -7,7 +7,11 @@ from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
-from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
+from ilc.gradients.environment import (
+    EnvironmentGradients,
+    refuse_reentrant_checkpoints,
+    trainable_parameters,
+)
 from ilc.gradients.example_objectives import example_objectives
 from ilc.objectives import ObjectiveFunction
 
@@ -44,6 +48,7 @@ def example_loss(
     parameters = trainable_parameters(model)
     objectives = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets)
     losses = objectives.loss
+    refuse_reentrant_checkpoints(losses, model)
     statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
     n = len(losses)
     for start in range(0, n, chunk_size):

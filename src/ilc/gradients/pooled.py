@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
+from ilc.gradients.environment import (
+    EnvironmentGradients,
+    checked_objective,
+    differentiated,
+    trainable_parameters,
+)
 from ilc.objectives import ObjectiveFunction
 
 
@@ -24,9 +28,7 @@ def pooled(
     del with_logs
     parameters = trainable_parameters(model)
     objective = checked_objective(loss_fn(model(inputs.flatten(0, 1)), targets.flatten(0, 1)))
-    gradients = torch.autograd.grad(
-        objective.loss, list(parameters.values()), allow_unused=True, materialize_grads=True
-    )
+    gradients = differentiated(objective.loss, model, parameters)
     statistics = {
         name: GradientStatistics.without_votes(1, gradient)
         for name, gradient in zip(parameters, gradients, strict=True)

@@ -16,7 +16,6 @@ from ilc.gradients.vectorized import (
     keep_mean_of_buffers,
     one_environment,
     over_environments,
-    readable,
     state_of,
 )
 from ilc.objectives import ObjectiveFunction
@@ -40,7 +39,7 @@ def total(
         losses, seen = each(trainable, state_of(model, len(inputs)), inputs, targets)
         return checked_risk(losses.sum()), seen
 
-    gradients, (risks, penalties, state) = readable(grad(summed, has_aux=True), parameters)
+    gradients, (risks, penalties, state) = grad(summed, has_aux=True)(parameters)
     if model.training:
         keep_mean_of_buffers(model, [state])
     statistics = {

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from ilc.aggregators import GradientStatistics
-from ilc.errors import UserError
 from ilc.gradients.by_layers import agrees, by_layers, known_answers, may_go_by_layers
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.objectives import Objective, ObjectiveFunction
@@ -37,11 +36,12 @@ def vectorized(
     draws an independent mask per environment and example, but not the same draws as ``sequential``.
 
     Raises:
-        UserError: the model or the risk does something that ``torch.func.vmap`` cannot follow.
+        UserError: no trainable parameter, or a risk that is no scalar or reaches none.
     """
     if may_go_by_layers(model, inputs):
         known = known_answers(model)
-        case = (model.training, tuple(trainable_parameters(model)), inputs.shape[1:])
+        mixed = torch.is_autocast_enabled(inputs.device.type)
+        case = (model.training, mixed, tuple(trainable_parameters(model)), inputs.shape[1:])
         if case not in known:
             two = inputs[:2], targets[:2]
             with torch.random.fork_rng(devices=[]):  # A comparison more or less moves no random number.
@@ -71,7 +71,7 @@ def by_vmap(
     risks, penalties, states = [], [], []
     n_passes = _passes(parameters, inputs)
     for x, y in zip(inputs.tensor_split(n_passes), targets.tensor_split(n_passes), strict=True):
-        gradients, (risk, penalty, state) = readable(differentiate, parameters, state_of(model, len(x)), x, y)
+        gradients, (risk, penalty, state) = differentiate(parameters, state_of(model, len(x)), x, y)
         for name, gradient in gradients.items():
             statistics[name].add_(gradient)
         risks.append(risk)
@@ -96,9 +96,11 @@ def one_environment(
     def losses(
         trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
-        outputs = functional_call(model, {**frozen, **trainable, **state}, (x,))
+        tensors = {**frozen, **trainable, **state}
+        outputs = functional_call(model, tensors, (x,))
         loss, risk, penalty = check(loss_fn(outputs, y))
-        return loss, (risk.detach(), penalty.detach(), state)
+        # Written in place or assigned anew: functional_call has put both back into the dictionary.
+        return loss, (risk.detach(), penalty.detach(), {name: tensors[name].detach() for name in state})
 
     return losses
 
@@ -131,16 +133,3 @@ def keep_mean_of_buffers(model: nn.Module, states: list[dict[str, Tensor]]) -> N
         per_environment = torch.cat([state[name] for state in states])
         # Counters advance alike in every environment, so any of them will do.
         buffer.copy_(per_environment.mean(0) if buffer.is_floating_point() else per_environment[-1])
-
-
-def readable(differentiate: Any, *arguments: Any) -> Any:
-    """Call, turning torch.func's own limits into a message with the remedy."""
-    try:
-        return differentiate(*arguments)
-    except RuntimeError as error:
-        if "vmap" not in str(error) and "functorch" not in str(error):
-            raise
-        raise UserError(
-            "the model or the risk does something that cannot be vectorized over environments "
-            f"({str(error).splitlines()[0][:160]}): use gradients='sequential'"
-        ) from error

@@ -18,9 +18,10 @@ Collect = Callable[[nn.Module, Tensor, Tensor], None]
 
 def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.Module, dict[str, str]]:
     """Layers with trainable parameters of their own: their keys and the parameters' full names."""
-    if hasattr(model, "_orig_mod"):
+    if any(hasattr(part, "_orig_mod") or part._compiled_call_impl is not None for part in model.modules()):
         raise UserError(
-            "votes per example cannot look inside a compiled model: give the one before torch.compile"
+            "votes per example cannot look inside a compiled model: give the one before torch.compile, or "
+            "use gradients='per_example_loss'"
         )
     layers: dict[nn.Module, dict[str, str]] = {}
     owners: dict[int, str] = {}
