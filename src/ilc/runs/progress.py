@@ -8,22 +8,28 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 LINES = 10
 
 
 class TerminalBar:
-    """A bar on a terminal, nothing elsewhere: title, how much is done, the time left, a text."""
+    """A bar on a terminal, nothing elsewhere: title, how much is done, the time left, a text.
+
+    Where the terminal is narrow the text is cut first, then the title; count and time left stay.
+    """
 
     def __init__(self, title: str, total: int, completed: int) -> None:
         console = Console()
         self._is_terminal = console.is_terminal
+        count, left = f"{total}/{total}", "0:00:00"
+        cut = Column(no_wrap=True, overflow="ellipsis")
         self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[shown]}"),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, max_width=console.width // 2)),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(count))),
+            TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=len(left))),
+            *([BarColumn()] if console.width > 100 else []),
+            TextColumn("{task.fields[shown]}", table_column=cut),
             console=console,
             disable=not console.is_terminal,
         )
