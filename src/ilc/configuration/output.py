@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class _Pipe(io.FileIO):
-    """A descriptor whose reader may go away, as that of ``| head`` does: the rest is lost, and nothing else."""
+    """A descriptor whose reader may go away, as that of ``| head`` does: only the rest is lost."""
 
     def write(self, data: object) -> int:
         try:

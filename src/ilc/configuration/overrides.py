@@ -1,4 +1,4 @@
-"""The words of a command line that set options, read before Hydra does: what is wrong with each, in a line."""
+"""The words of a command line that set options, read before Hydra does, and the remedy where one cannot be."""
 
 from __future__ import annotations
 
