@@ -1,4 +1,4 @@
-"""The words of a command line that set options, read before Hydra does, and the remedy where one cannot be."""
+"""The words of a command line that set options, read before Hydra does, with the remedy where that fails."""
 
 from __future__ import annotations
 

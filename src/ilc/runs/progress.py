@@ -11,6 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column
 
 LINES = 10
+WIDE, BAR = 100, 20
+"""Columns from which on a terminal has room for a bar, and those of the bar."""
 
 
 class TerminalBar:
@@ -22,14 +24,16 @@ class TerminalBar:
     def __init__(self, title: str, total: int, completed: int) -> None:
         console = Console()
         self._is_terminal = console.is_terminal
+        wide = console.width > WIDE
         count, left = f"{total}/{total}", "0:00:00"
-        cut = Column(no_wrap=True, overflow="ellipsis")
+        title_width = min(len(title), console.width // (2 if wide else 3))
+        room = console.width - title_width - len(count) - len(left) - (BAR + 4 if wide else 3)
         self._bar = Progress(
-            TextColumn("{task.description}", table_column=Column(no_wrap=True, max_width=console.width // 2)),
-            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(count))),
-            TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=len(left))),
-            *([BarColumn()] if console.width > 100 else []),
-            TextColumn("{task.fields[shown]}", table_column=cut),
+            TextColumn("{task.description}", table_column=_column(title_width)),
+            *([BarColumn(BAR)] if wide else []),
+            MofNCompleteColumn(table_column=_column(len(count))),
+            TimeRemainingColumn(table_column=_column(len(left))),
+            TextColumn("{task.fields[shown]}", table_column=_column(max(1, room))),
             console=console,
             disable=not console.is_terminal,
         )
@@ -43,6 +47,11 @@ class TerminalBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
+
+
+def _column(width: int) -> Column:
+    """At most so wide: what is longer ends in an ellipsis."""
+    return Column(no_wrap=True, overflow="ellipsis", max_width=width)
 
 
 class EpochProgress(TerminalBar):
