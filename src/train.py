@@ -57,6 +57,7 @@ def sweep(arguments: list[str]) -> None:
     """
     if several_processes():
         raise UserError("-m makes one run after another, torchrun one run in several processes: choose one")
+    from ilc.runs.run_files import OUTPUTS
     from ilc.runs.sweep import make_in_turn, plan
 
     places = [text for text in arguments if text.startswith(OUTPUT)]
@@ -64,7 +65,7 @@ def sweep(arguments: list[str]) -> None:
     flags = [text for text in overrides if text.startswith("-")]
     if flags:
         raise UserError(f"-m goes with overrides alone (KEY=VALUE): leave {flags[0]} out")
-    runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else Path("outputs"))
+    runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else OUTPUTS)
     failures = make_in_turn(runs)
     if failures:
         folder, message = next(iter(failures.items()))
