@@ -20,13 +20,12 @@ from ilc.errors import UserError
 from ilc.experiments.spirals.figures.demo import draw_curves
 from ilc.figures.style import LABELS
 from ilc.runs.export import export_runs
-from ilc.runs.run_files import read_summary
+from ilc.runs.run_files import OUTPUTS, read_summary
 from ilc.runs.sweep import WORKER, train
 from ilc.runs.workers import Job, Workers
 from ilc.stop_signals import finish_first
 
-ROOT = Path(__file__).parents[1]
-OUTPUT = ROOT / "outputs" / "demo"
+OUTPUT = OUTPUTS / "demo"
 AGGREGATORS = ("mean", "and_mask")
 
 

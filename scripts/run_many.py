@@ -18,9 +18,8 @@ from ilc.errors import UserError
 from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import as_files, export_runs, write_files
 from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.run_files import OUTPUTS
 from ilc.runs.sweep import LOG, WORKER, make, plan
-
-ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
@@ -28,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("overrides", nargs="+", help="as for src/train.py -m")
     add_places(parser, n_workers=2)
-    parser.add_argument("--output", type=Path, default=ROOT / "outputs", help="folder of the run folders")
+    parser.add_argument("--output", type=Path, default=OUTPUTS, help="folder of the run folders")
     parser.add_argument("--to", type=Path, help="where to write the tables, without _runs.csv")
     parser.add_argument("--columns", nargs="+", default=[], help="config keys to add, such as optimizer.lr")
     arguments = parser.parse_intermixed_args()

@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING
 from ilc.configuration.command_line import run_command
 from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import write_files
+from ilc.runs.run_files import OUTPUTS
 from ilc.runs.search.definition import load_definition
 from ilc.runs.search.files import RESULTS, search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
 
 if TYPE_CHECKING:
     from ilc.runs.search.server import Server
-
-ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
@@ -47,7 +46,7 @@ def main() -> None:
     definition = load_definition(arguments.name)
     if arguments.trials is not None:
         definition = dataclasses.replace(definition, trials=arguments.trials)
-    folder: Path = arguments.output or ROOT / "outputs" / "search" / definition.name
+    folder: Path = arguments.output or OUTPUTS / "search" / definition.name
     with nullcontext() if arguments.storage is None else connected(arguments.storage) as server:
         if arguments.export:
             table, tuned = RESULTS / table_path(definition), tuned_path(definition, RESULTS)

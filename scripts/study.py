@@ -20,11 +20,10 @@ from rich.table import Table
 from ilc.configuration.command_line import run_command
 from ilc.errors import UserError
 from ilc.runs.cluster.command_line import add_places, chosen_place
+from ilc.runs.run_files import OUTPUTS
 from ilc.runs.search.files import RESULTS
 from ilc.runs.study.definition import load_study, study_names
 from ilc.runs.study.make import make_study, write_results
-
-OUTPUT = RESULTS.parent / "outputs" / "study"
 
 
 def main() -> None:
@@ -45,7 +44,7 @@ def main() -> None:
     if arguments.name is None:
         raise UserError(f"which study? There are {', '.join(study_names())}; --list says what they make")
     study = load_study(arguments.name)
-    folder: Path = arguments.output or OUTPUT / study.name
+    folder: Path = arguments.output or OUTPUTS / "study" / study.name
     if not arguments.export:
         make_study(study, folder, chosen_place(arguments, folder))
     write_results(study, folder, arguments.results)

@@ -17,11 +17,13 @@ from omegaconf import DictConfig
 
 from ilc.configuration import register_resolvers
 from ilc.configuration.command_line import print_error, run_command, several_processes
+from ilc.configuration.overrides import check_overrides
 from ilc.errors import UserError
 
 register_resolvers()
 
 SWEEP = ("-m", "--multirun")
+HELP = ("-h", "--help")
 OUTPUT = "hydra.sweep.dir="
 
 
@@ -55,19 +57,32 @@ def sweep(arguments: list[str]) -> None:
     """
     if several_processes():
         raise UserError("-m makes one run after another, torchrun one run in several processes: choose one")
+    from ilc.runs.run_files import OUTPUTS
     from ilc.runs.sweep import make_in_turn, plan
 
     places = [text for text in arguments if text.startswith(OUTPUT)]
     overrides = [text for text in arguments if text not in (*SWEEP, *places)]
-    runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else Path("outputs"))
+    flags = [text for text in overrides if text.startswith("-")]
+    if flags:
+        raise UserError(f"-m goes with overrides alone (KEY=VALUE): leave {flags[0]} out")
+    runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else OUTPUTS)
     failures = make_in_turn(runs)
     if failures:
         folder, message = next(iter(failures.items()))
         raise UserError(f"{len(failures)} of {len(runs)} runs failed. The first one, {folder}: {message}")
 
 
+def command(arguments: list[str]) -> None:
+    """One run, a sweep where ``-m`` is among the arguments, or Hydra's help."""
+    if set(HELP) & set(arguments):
+        sys.argv[1:] = [text for text in arguments if text not in SWEEP]
+    elif set(SWEEP) & set(arguments):
+        sweep(arguments)
+        return
+    elif not any(text.startswith("-") for text in arguments):
+        check_overrides(arguments)
+    one_run()
+
+
 if __name__ == "__main__":
-    if set(SWEEP) & set(sys.argv[1:]):
-        run_command(lambda: sweep(sys.argv[1:]))
-    else:
-        run_command(one_run)
+    run_command(lambda: command(sys.argv[1:]))

@@ -23,6 +23,7 @@ SHARED = {
     "processes",
     "stop_signals",
     "sealed",
+    "free_memory",
 }
 LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures"}
 

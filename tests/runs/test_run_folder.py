@@ -188,8 +188,11 @@ def test_wandb_is_offline_by_default_and_closed_after_a_failure(
     train_apart: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
     options = [option for option in tiny if option != "logger=none"]
-    done = train_apart("-m", *options, "trainer.max_epochs=2", "optimizer.lr=1e30,1e-3")
+    homeless = {key: value for key, value in os.environ.items() if key not in ("HOME", "HYDRA_FULL_ERROR")}
+    done = train_apart("-m", *options, "trainer.max_epochs=2", "optimizer.lr=1e30,1e-3", env=homeless)
     assert "training diverged" in done.stderr
+    # W&B's service has nothing to say where there is no home.
+    assert len(done.stderr.splitlines()) == 2, done.stderr
     mirrored = list(tmp_path.glob("outputs/spirals/*/wandb/offline-run-*/run-*.wandb"))
     assert len(mirrored) == 2, done.stderr
     assert len(list(tmp_path.glob("outputs/spirals/*/done"))) == 1

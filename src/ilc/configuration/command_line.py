@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ilc.configuration.groups import choices_with
 from ilc.configuration.keys import unknown_key
+from ilc.configuration.output import unbreakable_output
 from ilc.errors import UserError
 from ilc.stop_signals import listening
 
@@ -23,22 +24,34 @@ def run_command(main: Callable[[], None]) -> None:
 
     Errors of Hydra and OmegaConf, which come from the command line or the config files, and errors
     of the file system count as such. Anything else is a defect of ours and keeps its traceback;
-    so does everything with ``HYDRA_FULL_ERROR=1``.
+    so does everything with ``HYDRA_FULL_ERROR=1``. A reader of the output who goes away (``| head``)
+    ends nothing.
     """
     shows_defects = bool(os.environ.get("HYDRA_FULL_ERROR"))
     # Makes Hydra hand exceptions on instead of printing them in its own way.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    with listening():
+    with listening(), unbreakable_output():
         try:
             main()
         except KeyboardInterrupt:
             print("Interrupted. The same command continues.", file=sys.stderr)
             sys.exit(130)
-        except (UserError, HydraException, OmegaConfBaseException, OSError) as error:
-            if shows_defects:
+        except Exception as error:
+            if shows_defects or not _is_a_users(error):
                 raise
             print_error(readable(error))
             sys.exit(1)
+
+
+def _is_a_users(error: BaseException) -> bool:
+    """Whether it comes of what a user gave: one of ours, the system's, or out of Hydra's reading of it."""
+    if isinstance(error, (UserError, HydraException, OmegaConfBaseException, OSError)):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+    return where.split(".")[0] in ("hydra", "omegaconf", "antlr4")
 
 
 def several_processes() -> bool:

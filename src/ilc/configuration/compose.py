@@ -12,6 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
 from ilc.configuration.groups import CONF
+from ilc.configuration.overrides import check_overrides
 from ilc.configuration.resolve import resolve
 from ilc.configuration.resolvers import register_resolvers
 
@@ -20,8 +21,9 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     """The config that these overrides make.
 
     Raises:
-        HydraException: one of them does not fit.
+        HydraException, UserError: one of them does not fit.
     """
+    check_overrides(overrides)
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides))
@@ -45,8 +47,9 @@ def combinations(overrides: Sequence[str]) -> list[list[str]]:
     """Every combination of overrides that name several values (``seed=0,1`` or ``seed=range(0,50)``).
 
     Raises:
-        HydraException: one of them cannot be read.
+        UserError: one of them cannot be read.
     """
+    check_overrides(overrides)
     choices = []
     for text, entry in zip(overrides, OverridesParser.create().parse_overrides(list(overrides)), strict=True):
         if entry.is_sweep_override():

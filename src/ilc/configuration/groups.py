@@ -9,6 +9,12 @@ from omegaconf import OmegaConf
 CONF = Path(__file__).parents[3] / "conf"
 
 
+def choices(group: str) -> list[str]:
+    """The choices of a group, by name; of one with groups inside ``INNER/NAME``."""
+    folder = CONF / group
+    return [str(path.relative_to(folder).with_suffix("")) for path in sorted(folder.rglob("*.yaml"))]
+
+
 def choices_with(group: str, option: str) -> list[str]:
     """The choices of a group that have an option, by name."""
     return [

@@ -6,6 +6,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ilc.configuration.groups import choices
 from ilc.configuration.scale import check_scale
 from ilc.errors import UserError
 
@@ -14,11 +15,13 @@ def register_resolvers() -> None:
     """Register them with OmegaConf; calling it again changes nothing.
 
     ``${scale:A,B}`` is A at ``scale=small`` and B at ``scale=paper``. ``${floor_divide:A,B}`` is A
-    divided by B, rounded down. ``${run_name:}`` is the run's folder below ``outputs/``.
+    divided by B, rounded down. ``${run_name:}`` is the run's folder below ``outputs/``. ``${choices:GROUP}``
+    lists the choices of a group, for the help.
     """
     OmegaConf.register_new_resolver("scale", _at_scale, replace=True)
     OmegaConf.register_new_resolver("floor_divide", _floor_divide, replace=True)
     OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
+    OmegaConf.register_new_resolver("choices", lambda group: ", ".join(choices(group)), replace=True)
 
 
 def _floor_divide(a: int, b: int) -> int:

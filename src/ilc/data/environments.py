@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ilc.errors import UserError
+from ilc.free_memory import check_memory
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,13 @@ class Split:
         rows = torch.arange(n, device=self.inputs.device) * len(self.inputs) // n
         parts = {name: part[rows] for name, part in self.parts.items()}
         return Split(self.inputs[rows], self.targets[rows], parts)
+
+
+def check_size(key: str, n_numbers: float) -> None:
+    """Raise UserError where generating so many numbers, in float32 and with what is needed on the way,
+    takes more memory than is free.
+    """
+    check_memory(f"dataset={key}", 3 * 4 * n_numbers, "take fewer environments, examples or dimensions")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.data.cifar10 import cifar10_images, cifar10_is_at_hand
-from ilc.data.environments import Environments, Split
+from ilc.data.environments import Environments, Split, check_size
 from ilc.data.procedural_images import SIZE, LabelledImages, procedural_images
 from ilc.errors import UserError
 from ilc.seeding import generator_for
@@ -54,6 +54,7 @@ def make_labelled_images(
         raise UserError(f"dataset.n_environments and n_test must be at least 1, got {n_train} and {n_test}")
     if image_size < 1 or image_size > SIZE:
         raise UserError(f"dataset.image_size must be a divisor of {SIZE}, got {image_size}")
+    check_size("cifar10", (n_train + n_test) * 3 * 32 * 32)
     random = generator_for(seed, "labelled images")
     if source == "cifar10" or (source == "auto" and cifar10_is_at_hand(data_dir)):
         parts, name = cifar10_images(data_dir), "CIFAR-10"

@@ -12,7 +12,7 @@ import math
 import torch
 from torch import Tensor
 
-from ilc.data.environments import Environments, Split
+from ilc.data.environments import Environments, Split, check_size
 from ilc.errors import UserError
 from ilc.seeding import generator_for
 
@@ -62,6 +62,8 @@ def make_linear_sem(
             "dataset.smallest_scale must be above 0 and below dataset.largest_scale, "
             f"got {smallest_scale} and {largest_scale}"
         )
+    n = n_environments * examples_per_environment + len(TEST_SCALES) * n_test
+    check_size("linear_sem", n * (2 * dimensions + 1))
     random = generator_for(seed, "linear_sem")
     step = math.log(largest_scale / smallest_scale) / (n_environments - 1)
     scales = [smallest_scale * math.exp(step * environment) for environment in range(n_environments)]

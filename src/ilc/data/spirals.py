@@ -13,7 +13,7 @@ import math
 import torch
 from torch import Tensor
 
-from ilc.data.environments import Environments, Split
+from ilc.data.environments import Environments, Split, check_size
 from ilc.errors import UserError
 from ilc.seeding import generator_for
 
@@ -72,6 +72,8 @@ def make_spirals(
         shortcut_variance=shortcut_variance,
         shortcut_noise=shortcut_noise,
     )
+    n = n_environments * examples_per_environment + n_test
+    check_size("spirals", n * (MECHANISM_DIMENSIONS + shortcut_dimensions))
     random = generator_for(seed, "spirals")
     scale = math.sqrt(shortcut_variance)
     if shortcut_vectors is None:

@@ -11,6 +11,8 @@ import torch
 from ilc.errors import UserError
 
 CHOICES = ("auto", "cpu", "cuda")
+MOST_THREADS = 1024
+"""Of which OpenMP cannot start far more; where it cannot, it ends the process."""
 
 
 def choose_device(name: str, threads: int | None) -> torch.device:
@@ -18,15 +20,17 @@ def choose_device(name: str, threads: int | None) -> torch.device:
 
     Raises:
         UserError: an unknown name, no such device, fewer devices than processes on this machine, or a number
-            of threads below 1.
+            of threads out of range.
     """
     if name not in CHOICES:
         raise UserError(f"device must be one of {', '.join(CHOICES)}, got {name!r}")
     if name == "cuda" and not torch.cuda.is_available():
         raise UserError("device=cuda, but no CUDA device can be used here: take device=auto or device=cpu")
     if threads is not None:
-        if not isinstance(threads, int) or threads < 1:
-            raise UserError(f"threads must be null or a whole number of at least 1, got {threads!r}")
+        if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+            raise UserError(
+                f"threads must be null or a whole number from 1 to {MOST_THREADS}, got {threads!r}"
+            )
         torch.set_num_threads(threads)
     kind = "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
     if kind == "cuda":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
@@ -39,6 +41,8 @@ class WandbLogger:
             raise UserError(
                 f"W&B cannot be imported ({error}): install it (pip install 'ilc[wandb]'), or use logger=none"
             ) from error
+        # Without one W&B's service writes its complaints behind the last line of a run.
+        os.environ.setdefault("HOME", tempfile.gettempdir())
         try:
             self._run = wandb.init(
                 dir=path,

@@ -21,6 +21,9 @@ from ilc.sealed import load_sealed
 
 T = TypeVar("T")
 
+OUTPUTS = Path("outputs")
+"""Where run folders are made, whatever the command: below the current folder, as ``data_dir`` is."""
+
 CONFIG, PROVENANCE, METRICS, SUMMARY = "config.yaml", "provenance.json", "metrics.jsonl", "summary.json"
 CHECKPOINT, DONE = "checkpoint.pt", "done"
 _OF_A_CHECKPOINT = {"random": dict, "epoch": int, "n_evaluations": int, "wall_seconds": float}

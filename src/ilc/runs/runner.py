@@ -40,7 +40,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         UserError: anything a user can mend; what was written before stays as it is.
         Stopped: a signal asked for it, where the command listens (``ilc.stop_signals``).
     """
-    with joined() as processes, _one_speaker(processes):
+    with joined() as processes, _one_speaker(processes), _memory_may_end():
         options = RunOptions.of(content)
         device = choose_device(options.device, options.threads)
         directory = RunDirectory(path, content, processes.is_writer)
@@ -58,6 +58,20 @@ def _one_speaker(processes: Processes) -> Iterator[None]:
     """Of several processes only the one that writes talks."""
     with nullcontext() if processes.is_writer else redirect_stdout(io.StringIO()):
         yield
+
+
+@contextmanager
+def _memory_may_end() -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        # torch's own type is CUDA's; on the CPU it is told by its words alone.
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
+            what = " ".join(str(error).split())[:200]
+            raise UserError(
+                f"no memory is left ({what}): take a smaller dataset.batch_size, dataset or model"
+            ) from error
+        raise
 
 
 class _Run:

@@ -127,7 +127,7 @@ def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
         except UserError as error:
             failures[folder] = str(error)
             print(f"Error: {error}", file=sys.stderr)
-        print(folder)
+        print(folder.resolve())
     return failures
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,48 @@ def test_a_damaged_file_is_named(data_dir: Path, tmp_path: Path) -> None:
         make_coinrun(str(tmp_path), **SIZES)
     with pytest.raises(UserError, match=r"dataset.source must be one of auto, expert"):
         make_coinrun(str(tmp_path), source="openai", **SIZES)
+    frames.write_bytes(content)
+    whole = np.load(frames)
+    for other in (whole[:, :, :32], whole.astype(np.float32), whole[:-1], whole[..., 0]):
+        np.save(frames, other)
+        with pytest.raises(UserError, match=r"train_frames.npy is missing or damaged .*instead of uint8"):
+            make_coinrun(str(tmp_path), **SIZES)
+    frames.write_bytes(content)
+    manifest = frames.with_name("manifest.json")
+    for text in ("", "[]", "{}", "5"):
+        manifest.write_text(text)
+        with pytest.raises(UserError, match=r"manifest.json is missing or damaged .*remove"):
+            make_coinrun(str(tmp_path), **SIZES)
+    manifest.unlink()
+    for _ in range(2):  # Not collected again in vain, once and for ever.
+        with pytest.raises(UserError, match=r"manifest.json is missing or damaged .*remove"):
+            make_coinrun(str(tmp_path), **SIZES)
+
+
+def test_states_beyond_the_disk_are_refused_before_anything_is_made(tmp_path: Path) -> None:
+    sizes = {**SIZES, "examples_per_environment": 10**9}
+    with pytest.raises(UserError, match=r"take 49,\d{3}\.\d GB below .* are free: make room"):
+        make_coinrun(str(tmp_path), **sizes)
+    assert not list(tmp_path.glob("coinrun/*.part"))
+
+
+def test_a_disk_that_is_full_says_so(tmp_path: Path) -> None:
+    """In a process of its own, which an error of a mapped file would end; a limit stands for the disk."""
+    code = (
+        "import resource, signal, sys\n"
+        "from ilc.experiments.coinrun.data import make_coinrun\n"
+        "from ilc.errors import UserError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        f"try: make_coinrun({str(tmp_path)!r}, **{SIZES})\n"
+        "except UserError as error: sys.exit(str(error))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert "cannot write the CoinRun states below" in done.stderr
+    assert "Make room" in done.stderr
 
 
 def test_the_experiment_collects_trains_and_says_so(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from ilc.locked import locked
 from ilc.seeding import seed_for
 
 STATES_PER_WORKER = 20_000
+MANIFEST = "manifest.json"
 
 _memmap: Any = open_memmap  # Numpy left it without types.
 
@@ -39,18 +41,20 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
     a folder ``.part``, from which an interrupted collection continues. Says what it does.
 
     Raises:
-        UserError: the folder cannot be written to.
+        UserError: the folder cannot be written to, has no room, or holds a damaged dataset.
     """
     mode = expert.sheet["mode"]
     wanted = {**asdict(options), "mode": mode, "expert_sha256": expert.sha256, "horizon": HORIZON}
     name = f"{mode}-{options.n_levels}x{options.states_per_level}-{options.n_test}"
     path = folder / f"{name}-seed{options.seed}-{expert.sha256[:8]}"
-    if (path / "manifest.json").exists():
+    if (path / MANIFEST).exists():
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / f"{path.name}.lock"):
-            if not (path / "manifest.json").exists():
+            if not (path / MANIFEST).exists():
+                if path.exists():
+                    raise UserError(damaged(path, MANIFEST, "not there"))
                 _collect(path, options, expert, wanted)
     except OSError as error:
         raise UserError(
@@ -62,6 +66,7 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
 
 def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dict[str, Any]) -> None:
     part = path.with_name(f"{path.name}.part")
+    _check_room(part, options)
     part.mkdir(exist_ok=True)
     portions = list(shards(options))
     n_states = options.n_levels * options.states_per_level + options.n_test
@@ -74,9 +79,9 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
         soft_wrap=True,
     )
     if not done:
-        for split, n in (("train", options.n_levels * options.states_per_level), ("test", options.n_test)):
-            _memmap(part / f"{split}_frames.npy", "w+", np.uint8, (n, *FRAME_SHAPE))
-            _memmap(part / f"{split}_distributions.npy", "w+", np.float32, (n, N_ACTIONS))
+        for name, (kind, shape) in arrays(options).items():
+            _memmap(part / name, "w+", kind, shape)
+            _take_room(part / name)
     # Processes of one thread each, because games and network take turns; they take seconds to start.
     workers = Parallel(
         min(n_cores(), math.ceil(n_states / STATES_PER_WORKER)), return_as="generator_unordered"
@@ -93,7 +98,7 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
             test_levels[np.concatenate(shard.rows)] = shard.levels
     train_levels = list(CLONING_TRAIN[: options.n_levels])
     manifest = {**wanted, "train_levels": train_levels, "test_levels": test_levels.tolist()}
-    write_json(part / "manifest.json", manifest)
+    write_json(part / MANIFEST, manifest)
     part.rename(path)
 
 
@@ -121,8 +126,53 @@ def _play(number: int, shard: Shard, expert: Expert, seed: int, folder: Path) ->
     return number
 
 
+def arrays(options: CollectionOptions) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
+    """The files of a dataset: type and shape of each."""
+    rows = {"train": options.n_levels * options.states_per_level, "test": options.n_test}
+    files: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {}
+    for split, n in rows.items():
+        files[f"{split}_frames.npy"] = np.uint8, (n, *FRAME_SHAPE)
+        files[f"{split}_distributions.npy"] = np.float32, (n, N_ACTIONS)
+    return files
+
+
+def damaged(path: Path, name: str, error: object) -> str:
+    """The message for a file of a dataset."""
+    return f"{path / name} is missing or damaged ({error}): remove {path}, and it is collected again"
+
+
+def _check_room(part: Path, options: CollectionOptions) -> None:
+    """Whether the disk has room for what is to be collected, unless it has it already.
+
+    Raises:
+        UserError: it has not.
+    """
+    if part.exists():
+        return
+    needed = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in arrays(options).values())
+    free = shutil.disk_usage(part.parent).free
+    if needed > free:
+        raise UserError(
+            f"the CoinRun states of this size take {needed / 1e9:,.1f} GB below {part.parent}, where "
+            f"{free / 1e9:,.1f} GB are free: make room, or choose another folder with "
+            "data_dir=... or a smaller dataset.examples_per_environment"
+        )
+
+
+def _take_room(path: Path) -> None:
+    """Make the disk give a mapped file its room now: to find it full later would end the process unasked."""
+    with path.open("rb+") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
 def _shards_done(path: Path) -> list[int]:
-    return list(json.loads(path.read_text())["shards_done"]) if path.exists() else []
+    if not path.exists():
+        return []
+    try:
+        return [int(number) for number in json.loads(path.read_text())["shards_done"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(damaged(path.parent, path.name, error)) from error
 
 
 def n_cores() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -44,7 +43,7 @@ def make_coinrun(
             that does not hold what its manifest says.
     """
     # Imported late: playing needs more than loading.
-    from ilc.experiments.coinrun.collect import collect
+    from ilc.experiments.coinrun.collect import arrays, collect
     from ilc.experiments.coinrun.collection_plan import CollectionOptions
     from ilc.experiments.coinrun.expert import load_expert
 
@@ -54,9 +53,12 @@ def make_coinrun(
     expert = load_expert()
     path = collect(Path(data_dir) / "coinrun", options, expert)
     shape = (n_environments, examples_per_environment)
-    mode, millions = _manifest(path)["mode"], expert.sheet["frames"] / 1e6
-    frames, distributions = _split(path, "train", shape)
-    test = Split(*_split(path, "test", (n_test,)))
+    mode, millions = _mode(path), expert.sheet["frames"] / 1e6
+    files = {name: _mapped(path, name, *expected) for name, expected in arrays(options).items()}
+    frames, distributions = (
+        torch.unflatten(files[f"train_{kind}.npy"], 0, shape) for kind in ("frames", "distributions")
+    )
+    test = Split(files["test_frames.npy"], files["test_distributions.npy"])
     return Environments(
         inputs=frames,
         targets=distributions,
@@ -68,30 +70,29 @@ def make_coinrun(
     )
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def _mode(path: Path) -> str:
+    """Of the levels, as the manifest has it."""
+    from ilc.experiments.coinrun.collect import MANIFEST, damaged
+
     try:
-        values: dict[str, Any] = json.loads((path / "manifest.json").read_text())
-    except (OSError, json.JSONDecodeError) as error:
-        raise UserError(_damaged(path, "manifest.json", error)) from error
-    return values
+        return str(json.loads((path / MANIFEST).read_text())["mode"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(damaged(path, MANIFEST, error)) from error
 
 
-def _split(path: Path, split: str, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Frames ``[*shape, 3, 64, 64]`` and distributions ``[*shape, 15]`` of one split."""
-    tensors = []
-    for kind in ("frames", "distributions"):
-        name = f"{split}_{kind}.npy"
-        try:
-            # "c": pages are read when needed; writing, which nobody does, would not reach the file.
-            values = np.load(path / name, mmap_mode="c", allow_pickle=False)
-            tensors.append(torch.from_numpy(values.reshape(*shape, *values.shape[1:])))
-        except (OSError, ValueError, EOFError) as error:
-            raise UserError(_damaged(path, name, error)) from error
-    return tensors[0], tensors[1]
+def _mapped(path: Path, name: str, kind: type[np.generic], shape: tuple[int, ...]) -> Tensor:
+    """One file, which must be of just this type and shape."""
+    from ilc.experiments.coinrun.collect import damaged
 
-
-def _damaged(path: Path, name: str, error: Exception) -> str:
-    return f"{path / name} is missing or damaged ({error}): remove {path}, and it is collected again"
+    try:
+        # "c": pages are read when needed; writing, which nobody does, would not reach the file.
+        values = np.load(path / name, mmap_mode="c", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(damaged(path, name, error)) from error
+    if values.dtype != kind or values.shape != shape:
+        found, expected = f"{values.dtype} {values.shape}", f"{np.dtype(kind)} {shape}"
+        raise UserError(damaged(path, name, f"{found} instead of {expected}"))
+    return torch.from_numpy(values)
 
 
 def _constant_kl(train: Tensor, test: Tensor) -> float:

@@ -11,6 +11,7 @@ from ilc.configuration.section import Section
 from ilc.experiments.coinrun.expert_options import ExpertOptions
 from ilc.experiments.measurement import Parts, Tables
 from ilc.runs.device import choose_device
+from ilc.runs.run_files import OUTPUTS
 
 ROOT = Path(__file__).parents[5]
 NOT_OPTIONS = ("defaults", "device", "evaluate_levels", "ship", "snapshot", "hydra")
@@ -34,7 +35,7 @@ def _curve(config: str) -> Tables:
     assert isinstance(values, dict)
     own = {str(key): value for key, value in values.items() if key not in NOT_OPTIONS}
     options: ExpertOptions = Section("expert", config, ExpertOptions, own).build()
-    folder = ROOT / "outputs" / "expert" / config
+    folder = OUTPUTS / "expert" / config
     folder.mkdir(parents=True, exist_ok=True)
     train_expert(options, folder, choose_device("cpu", None))
     return {"coinrun/expert_curve.csv": (folder / "curve.csv").read_bytes()}
