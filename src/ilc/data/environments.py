@@ -39,9 +39,7 @@ class Split:
 
 
 def check_size(key: str, n_numbers: float) -> None:
-    """Raise UserError where generating so many numbers, in float32 and with what is needed on the way,
-    takes more memory than is free.
-    """
+    """Raise UserError where generating so many float32 numbers takes more memory than is free."""
     check_memory(f"dataset={key}", 3 * 4 * n_numbers, "take fewer environments, examples or dimensions")
 
 

@@ -25,8 +25,8 @@ def frames_of(folder: Path) -> int:
 def test_a_kill_loses_one_update_at_most(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(root / "scripts" / "train_expert.py"), "--config-name", "hard"]
     command += ["n_games=8", "n_steps=16", "minibatches=2", "width=2", "features=8", "device=cpu"]
-    command += [f"frames={FRAMES}", f"checkpoint_every={UPDATE}", "evaluate_levels=2", "snapshot=null"]
-    command += [f"hydra.run.dir={tmp_path}"]
+    command += [f"frames={FRAMES}", f"checkpoint_every={UPDATE}", "evaluate_levels=2", "evaluate_every=0"]
+    command += ["snapshot=null", f"hydra.run.dir={tmp_path}"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while frames_of(tmp_path) < 3 * UPDATE and process.poll() is None and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""The curve of the expert's training."""
+"""The curves of the experts' training."""
 
 from __future__ import annotations
 
@@ -16,26 +16,36 @@ from ilc.runs.run_files import OUTPUTS
 ROOT = Path(__file__).parents[5]
 NOT_OPTIONS = ("defaults", "device", "evaluate_levels", "ship", "snapshot", "hydra")
 """Keys of ``conf/expert`` that the script reads."""
+FILES = {
+    "small": {"coinrun/expert_curve.csv": "curve.csv"},
+    "hard": {f"coinrun/expert_hard/{name}": name for name in ("curve.csv", "unseen.csv")},
+}
+"""Per file of ``conf/expert`` the tables below ``results/`` and in the folder of training."""
 
 
 def parts(config: str = "small") -> Parts:
-    """``coinrun/expert_curve.csv``: one part, about an hour; interrupted, it continues.
+    """One part, an hour for ``small`` and several for ``hard``; interrupted, it continues.
 
     Args:
-        config: a file of ``conf/expert`` that builds on no other.
+        config: a file of ``conf/expert``.
     """
     return {config: partial(_curve, config)}
 
 
 def _curve(config: str) -> Tables:
     # Imported late: stable-baselines3 takes long to load.
+    from ilc.experiments.coinrun.expert_snapshot import restore_snapshot
     from ilc.experiments.coinrun.expert_training import train_expert
 
-    values = OmegaConf.to_container(OmegaConf.load(ROOT / "conf" / "expert" / f"{config}.yaml"))
+    # All others build on the first.
+    files = [OmegaConf.load(ROOT / "conf" / "expert" / f"{name}.yaml") for name in ("small", config)]
+    values = OmegaConf.to_container(OmegaConf.merge(*files))
     assert isinstance(values, dict)
     own = {str(key): value for key, value in values.items() if key not in NOT_OPTIONS}
     options: ExpertOptions = Section("expert", config, ExpertOptions, own).build()
     folder = OUTPUTS / "expert" / config
     folder.mkdir(parents=True, exist_ok=True)
+    if values["snapshot"]:
+        restore_snapshot(ROOT / values["snapshot"], folder)
     train_expert(options, folder, choose_device("cpu", None))
-    return {"coinrun/expert_curve.csv": (folder / "curve.csv").read_bytes()}
+    return {place: (folder / name).read_bytes() for place, name in FILES[config].items()}
