@@ -31,8 +31,8 @@ class VotesTask(EnvironmentTask):
     """
 
     compared: list[dict[str, float]]
-    """A row per comparison and threshold: ``step``, ``threshold``, and of every vote ``kept_share_VOTE``; of the local
-    and the share vote ``overlap_VOTE`` and ``cosine_VOTE`` with the exact one (see ``vote_similarity``)."""
+    """A row per comparison and threshold: ``step``, ``threshold``, the ``kept_share_NAME`` of every vote and,
+    against the exact one, ``overlap_NAME`` and ``cosine_NAME`` of the others (``vote_similarity``)."""
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """Compare, if it is time, then take the step."""

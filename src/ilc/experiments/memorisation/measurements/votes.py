@@ -17,7 +17,7 @@ LABEL_NOISE = {"true_labels": 0.0, "random_labels": 1.0}
 
 
 def parts(seed: int = 0, epochs: int = 80, images: int = 800, width: int = 8) -> Parts:
-    """``cifar/votes.csv``: a part for true and one for random labels, two or three minutes each on a free core.
+    """``cifar/votes.csv``: a part for true and one for random labels, minutes each.
 
     Args:
         seed: of data, network and batches.
