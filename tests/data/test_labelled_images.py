@@ -7,7 +7,8 @@ import torch
 from sklearn.neighbors import KNeighborsClassifier
 
 from ilc.data import Environments, ExampleBatches, Split, make_labelled_images
-from ilc.data.procedural_images import N_CLASSES, procedural_images
+from ilc.data.labelled_images import _averaged
+from ilc.data.procedural_images import N_CLASSES, LabelledImages, procedural_images
 from ilc.errors import UserError
 
 
@@ -39,7 +40,7 @@ def test_every_class_can_be_told_from_its_ink() -> None:
 
 
 def test_pixels_alone_do_not_give_the_class_away() -> None:
-    # Otherwise nothing would have to be learned: nearest neighbours stay far from a network's 99 %.
+    # Otherwise nothing would have to be learned.
     train, labels = images(1000)
     test, test_labels = images(300, seed=1)
     nearest = KNeighborsClassifier(1).fit(train.flatten(1).numpy(), labels.numpy())
@@ -74,6 +75,19 @@ def test_colours_are_normalised_by_the_training_images() -> None:
     assert data.evaluation["test"].inputs.dtype == torch.float32
 
 
+def test_smaller_images_are_means_of_squares() -> None:
+    whole, small = LabelledImages(*images(3)), _averaged(LabelledImages(*images(3)), 8)
+    assert small.images.shape == (3, 3, 8, 8)
+    assert torch.equal(small.labels, whole.labels)
+    for i, channel, row, column in ((0, 0, 0, 0), (2, 1, 3, 7)):
+        square = whole.images[i, channel, 4 * row : 4 * row + 4, 4 * column : 4 * column + 4]
+        mean = sum(int(pixel) for pixel in square.flatten()) / 16
+        assert abs(int(small.images[i, channel, row, column]) - mean) <= 0.5
+    data = make_labelled_images(source="procedural", n_environments=20, n_test=5, image_size=16)
+    assert data.inputs.shape == (20, 1, 3, 16, 16)
+    assert data.evaluation["test"].inputs.shape == (5, 3, 16, 16)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -82,6 +96,8 @@ def test_colours_are_normalised_by_the_training_images() -> None:
         ({"label_noise": float("nan")}, "label_noise is a share"),
         ({"n_environments": 0}, "at least 1"),
         ({"n_test": 0}, "at least 1"),
+        ({"image_size": 12}, "a divisor of 32, got 12"),
+        ({"image_size": 0}, "a divisor of 32, got 0"),
     ],
 )
 def test_bad_options(options: dict[str, object], message: str) -> None:

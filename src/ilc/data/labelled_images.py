@@ -52,7 +52,7 @@ def make_labelled_images(
     n_test = 10_000 if n_test is None else n_test
     if n_train < 1 or n_test < 1:
         raise UserError(f"dataset.n_environments and n_test must be at least 1, got {n_train} and {n_test}")
-    if image_size < 1 or image_size > SIZE:
+    if image_size < 1 or SIZE % image_size:
         raise UserError(f"dataset.image_size must be a divisor of {SIZE}, got {image_size}")
     check_size("cifar10", (n_train + n_test) * 3 * 32 * 32)
     random = generator_for(seed, "labelled images")
@@ -87,7 +87,7 @@ def _averaged(part: LabelledImages, image_size: int) -> LabelledImages:
     square = SIZE // image_size
     if square == 1:
         return part
-    means = nn.functional.adaptive_avg_pool2d(part.images.float(), image_size)
+    means = nn.functional.avg_pool2d(part.images.float(), square)
     return LabelledImages(means.round().byte(), part.labels)
 
 

@@ -21,7 +21,10 @@ def test_a_row_per_comparison_and_threshold(monkeypatch: pytest.MonkeyPatch) -> 
     for _, same in table.groupby(["label_noise", "step"]):
         # A higher threshold keeps less, of either vote.
         assert same.threshold.is_monotonic_increasing
-        assert same.kept_share_loss.is_monotonic_decreasing
-        assert same.kept_share_share.is_monotonic_decreasing
-    assert table.overlap.between(0, 1).all()
-    assert (table.overlap < 1).any()
+        for vote in ("exact", "local", "share"):
+            assert same[f"kept_share_{vote}"].is_monotonic_decreasing
+    for vote in ("local", "share"):
+        assert table[f"overlap_{vote}"].between(0, 1).all()
+        assert (table[f"overlap_{vote}"] < 1).any()
+    # What one would compare with itself if a vote were taken under another's name.
+    assert table.overlap_local.mean() > table.overlap_share.mean()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -11,22 +11,28 @@ from ilc.aggregators import GradientStatistics
 from ilc.environment_task import EnvironmentTask
 from ilc.environment_task.step_record import StepRecord
 from ilc.experiments.memorisation.vote_similarity import vote_similarity
-from ilc.gradients import example_loss, example_share
+from ilc.gradients import EnvironmentGradients, example_local, example_loss, example_share
 from ilc.runs.task import Metrics
 
 THRESHOLDS = (0.1, 0.2, 0.4)
+VOTES: dict[str, Callable[..., EnvironmentGradients]] = {
+    "exact": example_loss,
+    "local": example_local,
+    "share": example_share,
+}
 EVERY = 40
 """Steps between two comparisons."""
 
 
 class VotesTask(EnvironmentTask):
-    """``EnvironmentTask`` that takes both votes on one and the same batch, in the same state.
+    """``EnvironmentTask`` that takes all votes on one and the same batch, in the same state.
 
     Convolution and linear weights only: a bias in front of BatchNorm has no gradient but rounding.
     """
 
     compared: list[dict[str, float]]
-    """A row per comparison and threshold: ``step``, ``threshold`` and ``vote_similarity``'s values."""
+    """A row per comparison and threshold: ``step``, ``threshold``, the ``kept_share_NAME`` of every vote and,
+    against the exact one, ``overlap_NAME`` and ``cosine_NAME`` of the others (``vote_similarity``)."""
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """Compare, if it is time, then take the step."""
@@ -38,14 +44,21 @@ class VotesTask(EnvironmentTask):
 
     def _compare(self, inputs: Tensor, targets: Tensor) -> list[dict[str, float]]:
         before = {name: value.clone() for name, value in self.model.state_dict().items()}
-        loss = self._weights(example_loss(self.model, self.risk, inputs, targets).statistics)
-        self.model.load_state_dict(before)  # BatchNorm's running statistics have moved.
-        share = self._weights(example_share(self.model, self.risk, inputs, targets).statistics)
-        self.model.load_state_dict(before)
-        return [
-            {"step": self.step, "threshold": threshold, **vote_similarity(loss, share, threshold)}
-            for threshold in THRESHOLDS
-        ]
+        votes = {}
+        for name, ask in VOTES.items():
+            votes[name] = self._weights(ask(self.model, self.risk, inputs, targets).statistics)
+            self.model.load_state_dict(before)  # BatchNorm's running statistics have moved.
+        exact = votes.pop("exact")
+        rows = []
+        for threshold in THRESHOLDS:
+            row: dict[str, float] = {"step": self.step, "threshold": threshold}
+            for name, other in votes.items():
+                found = vote_similarity(exact, other, threshold)
+                row["kept_share_exact"] = found["kept_share_one"]
+                row |= {f"kept_share_{name}": found["kept_share_other"]}
+                row |= {f"{key}_{name}": found[key] for key in ("overlap", "cosine")}
+            rows.append(row)
+        return rows
 
     def _weights(self, statistics: dict[str, GradientStatistics]) -> dict[str, GradientStatistics]:
         return {name: statistics[name] for name, p in self.model.named_parameters() if p.ndim > 1}

@@ -6,7 +6,14 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ilc.experiments.memorisation.results import about, draw_thresholds, seeds_per, threshold_runs
+from ilc.experiments.memorisation.results import (
+    NOISE,
+    THRESHOLD,
+    about,
+    draw_thresholds,
+    seeds_per,
+    threshold_runs,
+)
 from ilc.figures.style import GREY, as_percent, new_figure, stamp
 
 
@@ -20,7 +27,7 @@ def draw(results: Path) -> Figure:
     as_percent(axes)
     axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
     axes.set_ylabel("accuracy, last epoch")
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 0.15), fontsize=9)
-    n = seeds_per(runs, ["aggregator.agreement_threshold", "dataset.label_noise"])
+    axes.legend(loc="best", fontsize=9)
+    n = seeds_per(runs, [THRESHOLD, NOISE])
     stamp(figure, about(runs, f"lines: median, marks: each seed, {n}"))
     return figure

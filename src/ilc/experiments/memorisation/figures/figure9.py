@@ -1,4 +1,4 @@
-"""Figure 9: with 25 % of the labels redrawn, the mask does not fit the wrong ones."""
+"""Figure 9: training with 25 % of the labels redrawn, over the epochs."""
 
 from __future__ import annotations
 
@@ -7,34 +7,42 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ilc.experiments.memorisation.results import FOLDER, about, seeds_per
+from ilc.experiments.memorisation.results import (
+    BEST_RATES,
+    FOLDER,
+    about,
+    draw_seeds,
+    label_noise_curves,
+    seeds_per,
+)
 from ilc.figures.style import COLORS, GREY, LABELS, as_percent, new_figure, stamp
 
 STYLES = {"mean": "--", "and_mask": "-"}
+PANELS = (
+    ("train/accuracy_mislabeled", "mislabelled training examples,\nagainst their wrong labels"),
+    ("test/accuracy", "test set"),
+)
 
 
 def draw(results: Path) -> Figure:
     """Left: the mislabelled training examples against their wrong labels. Right: the test set."""
-    curves = pd.read_csv(results / FOLDER / "label_noise_curves.csv")
+    curves = label_noise_curves(results)
     runs = pd.read_csv(results / FOLDER / "label_noise_runs.csv")
     figure = new_figure(n_columns=2)
     panels = figure.subplots(1, 2, sharey=True)
-    titles = (
-        ("train/accuracy_mislabeled", "mislabelled training examples,\nagainst their wrong labels"),
-        ("test/accuracy", "test set"),
-    )
-    for axes, (key, title) in zip(panels, titles, strict=True):
+    for axes, (key, title) in zip(panels, PANELS, strict=True):
         for aggregator, style in STYLES.items():
-            seeds = curves[curves.aggregator == aggregator].pivot(index="epoch", columns="seed", values=key)
-            color = COLORS[aggregator]
-            axes.plot(seeds.index, seeds, style, color=color, lw=0.6, alpha=0.6)
-            axes.plot(seeds.index, seeds.median(axis=1), style, color=color, lw=2, label=LABELS[aggregator])
+            chosen = curves[curves.aggregator == aggregator]
+            label = f"{LABELS[aggregator]}, rate {BEST_RATES[aggregator]:g}"
+            draw_seeds(axes, chosen, key, COLORS[aggregator], style, label)
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("epoch")
         as_percent(axes)
         axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
     panels[0].set_ylabel("accuracy")
-    panels[1].legend(loc="lower right")
+    panels[1].legend(loc="lower right", fontsize=8)
     panels[0].text(curves.epoch.max(), 0.11, "chance", ha="right", fontsize=8, color=GREY)
-    stamp(figure, about(runs, f"thick: median, thin: each seed, {seeds_per(runs, ['aggregator'])}"))
+    n = seeds_per(curves, ["aggregator"])
+    threshold = runs["aggregator.agreement_threshold"].max()
+    stamp(figure, about(runs, f"thick: median, thin: each seed, {n}; threshold {threshold:g}"))
     return figure

@@ -1,7 +1,7 @@
-"""How alike the two votes of an example are during training: its loss's gradient, its share of the batch's.
+"""How near the local and the share vote come to the exact one during training.
 
-Trains as ``experiment=cifar_random_labels`` does, at a constant learning rate, on true and on random labels,
-with BatchNorm; see ``VotesTask``.
+Trains as ``experiment=cifar_random_labels`` does, with the local vote, on true and on random labels, with
+BatchNorm; see ``VotesTask``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ TASK = "task=ilc.experiments.memorisation.votes_task.VotesTask"
 LABEL_NOISE = {"true_labels": 0.0, "random_labels": 1.0}
 
 
-def parts(seed: int = 0, epochs: int = 18, images: int = 4800, width: int = 8) -> Parts:
-    """``cifar/votes.csv``: a part for true and one for random labels, two or three minutes each.
+def parts(seed: int = 0, epochs: int = 80, images: int = 800, width: int = 8) -> Parts:
+    """``cifar/votes.csv``: a part for true and one for random labels, minutes each.
 
     Args:
         seed: of data, network and batches.
@@ -42,14 +42,15 @@ def _compare(label_noise: float, seed: int, epochs: int, images: int, width: int
             f"dataset.label_noise={label_noise}",
             f"model.width={width}",
             f"trainer.max_epochs={epochs}",
-            "trainer.milestones=[]",
             f"seed={seed}",
         ]
     )
     assert run.summary is not None, "trained ends with a summary"
-    table = pd.DataFrame(run.summary["votes"]).rename(
-        columns={"kept_share_one": "kept_share_loss", "kept_share_other": "kept_share_share"}
-    )
+    table = pd.DataFrame(run.summary["votes"])
     table.insert(0, "label_noise", label_noise)
     table.insert(1, "seed", seed)
-    return {"cifar/votes.csv": table.assign(images=images, width=width, data_source=run.data.source)}
+    return {
+        "cifar/votes.csv": table.assign(
+            images=images, image_size=run.data.inputs.shape[-1], width=width, data_source=run.data.source
+        )
+    }
