@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -20,3 +23,14 @@ def choices_with(group: str, option: str) -> list[str]:
     return [
         path.stem for path in sorted((CONF / group).glob("*.yaml")) if option in (OmegaConf.load(path) or ())
     ]
+
+
+def choices_whose(group: str, fits: Callable[[Any], bool]) -> list[str]:
+    """The choices of a group whose ``_target_`` fits, by name."""
+    files = sorted((CONF / group).glob("*.yaml"))
+    return [path.stem for path in files if fits(_imported(str(OmegaConf.load(path)._target_)))]
+
+
+def _imported(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)

@@ -55,6 +55,7 @@ class Environments:
         parts: of the pooled training examples, bool ``[E * N]`` by name; see ``Split``.
         references: known constants to set beside the metrics, such as the lowest possible risk;
             they go into every summary.
+        distributions: whether the targets are probabilities ``[E, N, C]`` rather than numbers.
         in_file: the tensors are files mapped into memory, larger than it perhaps: they stay where
             they are, and only batches are moved to a device.
 
@@ -68,6 +69,7 @@ class Environments:
     source: str = ""
     parts: dict[str, Tensor] = field(default_factory=dict)
     references: dict[str, float] = field(default_factory=dict)
+    distributions: bool = False
     in_file: bool = False
 
     def __post_init__(self) -> None:
@@ -103,6 +105,22 @@ class Environments:
             return self.targets.shape[-1]
         splits = (self.pooled(), *self.evaluation.values())
         return 1 + max(int(split.targets.max()) for split in splits)
+
+    @property
+    def targets_are(self) -> str:
+        """What a risk must take: ``classes``, ``numbers`` or ``distributions``."""
+        if not self.targets.is_floating_point():
+            return "classes"
+        return "distributions" if self.distributions else "numbers"
+
+    @property
+    def inputs_are(self) -> str:
+        """What a model must take: ``vectors``, ``images`` (channels first), ``images of bytes``, ..."""
+        axes = self.inputs.ndim - 2
+        kind = {1: "vectors", 3: "images"}.get(axes, f"tensors of {axes} axes")
+        if self.inputs.is_floating_point():
+            return kind
+        return f"{kind} of {'bytes' if self.inputs.dtype == torch.uint8 else 'integers'}"
 
     def pooled(self) -> Split:
         """All training examples ``[E * N, ...]``, without the division into environments."""

@@ -22,5 +22,7 @@ def build_optimizer(
         raise UserError(f"optimizer.lr must be above 0, got {section.options['lr']}")
     parameters = [p for p in model.parameters() if p.requires_grad]
     regularizer = section.part(Regularizer, parameters)
-    configured: optim.Optimizer = section.without(Regularizer).build(parameters, kinds=(optim.Optimizer,))
+    # Of its own it has none, also where none is not its default, as in AdamW.
+    alone = section.without(Regularizer).offered(weight_decay=0.0)
+    configured: optim.Optimizer = alone.build(parameters, kinds=(optim.Optimizer,))
     return method.optimizer(parameters, configured), regularizer

@@ -15,6 +15,7 @@ from ilc.configuration.section import Section
 from ilc.data import Environments
 from ilc.environment_task.batches import BatchOptions
 from ilc.environment_task.evaluation import evaluate
+from ilc.environment_task.fitting import check_fit
 from ilc.environment_task.method import Method, as_method
 from ilc.environment_task.optimizer import build_optimizer
 from ilc.environment_task.schedule import Schedule
@@ -85,6 +86,7 @@ class EnvironmentTask:
         # The data takes longest, so it comes after what can be refused at once.
         self.data: Environments = _build_data(dataset, run).to(device)
         check_selection(run.trainer.selection, self.data.evaluation)
+        check_fit(self.data, dataset, model, risk)
         seed_everything(seed_for(run.seed, "model and dropout"))
         self.model: nn.Module = _build_model(model, self.data, self.method).to(device)
         self.optimizer, self.regularizer = build_optimizer(optimizer, self.model, self.method)

@@ -36,6 +36,9 @@ class DomainAdversarialMLP(nn.Module):
         UserError: a size below 1, a negative weight.
     """
 
+    takes: ClassVar[tuple[str, ...]] = ("vectors",)
+    """The kinds of inputs, for whoever puts data and model together."""
+
     only_with: ClassVar[str] = "dann"
     """The one method of a run that knows what to do with both outputs."""
 

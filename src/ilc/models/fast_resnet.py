@@ -7,6 +7,8 @@ what is left of the image, and a linear layer.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor, nn
 
 from ilc.errors import UserError
@@ -27,6 +29,11 @@ class FastResNet(nn.Module):
     Raises:
         UserError: a width below 1 or an unknown norm.
     """
+
+    takes: ClassVar[tuple[str, ...]] = ("images",)
+    """The kinds of inputs, for whoever puts data and model together."""
+    smallest_image: ClassVar[int] = 8
+    """Height and width that three halvings leave something of."""
 
     def __init__(self, in_channels: int, out_features: int, width: int = 64, norm: str = "batch") -> None:
         super().__init__()

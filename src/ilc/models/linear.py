@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
@@ -12,6 +14,9 @@ class Linear(nn.Module):
     The start is the explainer's. It matters: the penalty alone is zero on a whole circle of
     weights, and where training begins decides which of them it reaches first.
     """
+
+    takes: ClassVar[tuple[str, ...]] = ("vectors",)
+    """The kinds of inputs, for whoever puts data and model together."""
 
     def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()

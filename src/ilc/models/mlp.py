@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor, nn
 
 from ilc.errors import UserError
@@ -15,6 +17,9 @@ class MLP(nn.Module):
     Raises:
         UserError: no hidden layer, or sizes and dropout out of range.
     """
+
+    takes: ClassVar[tuple[str, ...]] = ("vectors",)
+    """The kinds of inputs, for whoever puts data and model together."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -26,6 +26,9 @@ class ResNet18(nn.Module):
     Raises:
         UserError: a size below 1.
     """
+
+    takes: ClassVar[tuple[str, ...]] = ("images", "images of bytes")
+    """The kinds of inputs, for whoever puts data and model together."""
 
     def __init__(self, in_channels: int, out_features: int, width: int = FULL_WIDTH) -> None:
         super().__init__()

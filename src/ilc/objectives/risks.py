@@ -17,11 +17,13 @@ class Risk:
 
     Attributes:
         function: the mean over the examples, a scalar.
+        takes: the kind of targets that it is a risk for: ``classes``, ``numbers`` or ``distributions``.
         true_classes: the class ``[N]`` of each target, for accuracies; None where targets are no classes.
         also_reported_as: a second name of the average risk in the metrics, beside ``loss``.
     """
 
     function: RiskFunction
+    takes: str
     true_classes: Callable[[Tensor], Tensor | None]
     also_reported_as: str | None = None
 
@@ -57,8 +59,8 @@ def _most_likely(targets: Tensor) -> Tensor:
 
 
 RISKS: dict[str, Risk] = {
-    "cross_entropy": Risk(cross_entropy, _class_indices),
-    "kl_divergence": Risk(kl_divergence, _most_likely, also_reported_as="kl"),
-    "mean_squared_error": Risk(mean_squared_error, _class_indices),
+    "cross_entropy": Risk(cross_entropy, "classes", _class_indices),
+    "kl_divergence": Risk(kl_divergence, "distributions", _most_likely, also_reported_as="kl"),
+    "mean_squared_error": Risk(mean_squared_error, "numbers", _class_indices),
 }
 """Risks by the name used in configs."""

@@ -30,9 +30,14 @@ class DomainAdversarial(Method):
         super().__init__(MeanOfEnvironments())
 
     def check_model(self, model: nn.Module, data: Environments) -> None:
-        """Raise UserError unless the model tells just the data's environments apart."""
+        """Raise UserError unless targets are classes and the model tells the data's environments apart."""
         if not isinstance(model, DomainAdversarialMLP):
             raise UserError("aggregator=dann and model=dann need each other: choose both, or neither")
+        if data.targets_are != "classes":
+            raise UserError(
+                f"aggregator=dann needs classes as targets, and this dataset's are {data.targets_are}: "
+                "choose another aggregator"
+            )
         if model.n_environments != data.n_environments:
             raise UserError(
                 f"model.n_environments must be the dataset's {data.n_environments}, "

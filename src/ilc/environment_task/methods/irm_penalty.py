@@ -120,8 +120,9 @@ class IrmPenalty(Method):
         targets = data.pooled().targets
         silent = torch.zeros(len(targets), data.n_outputs, device=targets.device)
         accuracy_gain = None
-        if "train/accuracy" in metrics:
-            accuracy_gain = metrics["train/accuracy"] - int(targets.bincount().max()) / len(targets)
+        classes = risk.true_classes(targets)
+        if classes is not None:
+            accuracy_gain = metrics["train/accuracy"] - int(classes.bincount().max()) / len(targets)
         failure = known_failure(mean_risk, penalty, float(risk(silent, targets)), accuracy_gain)
         return None if failure is None else WARNINGS[failure].format(risk=mean_risk, penalty=penalty)
 

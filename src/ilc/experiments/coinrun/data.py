@@ -66,6 +66,7 @@ def make_coinrun(
         source=f"CoinRun ({mode} levels), own PPO expert ({millions:.2g}M frames, {expert.sha256[:8]})",
         # The test risk of the best student that does not look at the frame.
         references={"constant/kl": _constant_kl(distributions.flatten(0, 1), test.targets)},
+        distributions=True,
         in_file=True,
     )
 
