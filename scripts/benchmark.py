@@ -3,8 +3,8 @@
     python scripts/benchmark.py gradients                           prints its tables
     python scripts/benchmark.py gradients --to results/benchmark    also writes them as CSV
 
-``gradients``: the ways to obtain environment gradients, in time and memory. ``per_example``: a vote per
-example, against other libraries. ``optimizer``: the temporal AND-mask's Adam beside PyTorch's.
+``gradients``: every way to a masked gradient, ours, the authors' and other libraries', in time and memory.
+``optimizer``: the temporal AND-mask's Adam beside PyTorch's.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", choices=found, help="what to measure")
     parser.add_argument("--steps", type=int, help="timed steps per way (default: its own)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: the GPU where there is one")
     parser.add_argument("--to", type=Path, help="folder for the CSV files")
     arguments = parser.parse_args()
-    options = {} if arguments.steps is None else {"steps": arguments.steps}
     tables: dict[str, list[pd.DataFrame]] = {}
-    for part in import_module(found[arguments.name]).parts(**options).values():
+    for part in import_module(found[arguments.name]).parts(arguments.steps, arguments.device).values():
         for path, rows in part().items():
             tables.setdefault(Path(path).name, []).append(rows)
     for file, parts in tables.items():

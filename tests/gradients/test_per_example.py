@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, GradientStatistics, Mean
 from ilc.errors import UserError
-from ilc.gradients import backward
-from ilc.gradients.example_loss import example_loss
+from ilc.gradients import EnvironmentGradients, backward, example_local
+from ilc.gradients.example_loss import chunk_that_fits, example_loss
 from ilc.gradients.example_share import example_share
 from ilc.gradients.shares import convolution, sums
 from ilc.models import FastResNet
@@ -140,9 +140,29 @@ def test_without_mixing_the_share_is_the_gradient_of_the_examples_risk(
     assert_same(found, expected)
 
 
+def test_as_many_at_once_as_fit() -> None:
+    assert chunk_that_fits(80, free=0, activations=0, parameters=100) == 1
+    assert chunk_that_fits(80, free=7 * 2 * 150, activations=50, parameters=100) == 7
+    assert chunk_that_fits(80, free=10**9, activations=50, parameters=100) == 80
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device can be used here")
+@pytest.mark.parametrize("way", [example_local, example_loss, example_share])
+def test_votes_on_a_gpu_are_those_on_a_cpu(way: Callable[..., EnvironmentGradients]) -> None:
+    inputs, targets = batch()
+    model = FastResNet(4, 3, width=4).double()
+    expected = way(model, F.cross_entropy, inputs, targets).statistics
+    found = way(model.cuda(), F.cross_entropy, inputs.cuda(), targets.cuda()).statistics
+    for name, ours in found.items():
+        torch.testing.assert_close(ours.total.cpu(), expected[name].total)
+        clear = expected[name].total.abs() > 1e-9
+        assert torch.equal(ours.sign_sum.cpu()[clear], expected[name].sign_sum[clear])
+
+
 @pytest.mark.parametrize("norm", ["batch", "group"])
-@pytest.mark.parametrize("chunk_size", [1, 4, 6])
-def test_example_loss_is_the_plain_loop(norm: str, chunk_size: int) -> None:
+@pytest.mark.parametrize("chunk_size", [None, 1, 4, 6])
+def test_example_loss_is_the_plain_loop(norm: str, chunk_size: int | None) -> None:
     inputs, targets = batch()
     models = [FastResNet(4, 3, width=4, norm=norm).double() for _ in range(2)]
     models[1].load_state_dict(models[0].state_dict())

@@ -22,7 +22,7 @@ def example_loss(
     inputs: Tensor,
     targets: Tensor,
     with_logs: bool = False,
-    chunk_size: int = 1,
+    chunk_size: int | None = None,
 ) -> EnvironmentGradients:
     """Let every example vote with the gradient of its risk ``r_i``, through one shared forward pass.
 
@@ -38,19 +38,24 @@ def example_loss(
         targets: ``[E, 1, ...]``.
         with_logs: gather the sums of logs too.
         chunk_size: backward passes made at once (batched vector-Jacobian products); memory grows
-            with it.
+            with it. By default one on a CPU, and on a GPU as many as should fit into its free memory.
 
     Raises:
         UserError: a chunk size below 1, more than one example per environment, a detached risk.
     """
-    if chunk_size < 1:
+    if chunk_size is not None and chunk_size < 1:
         raise UserError(f"chunk_size must be at least 1, got {chunk_size}")
     parameters = trainable_parameters(model)
+    free_before = _free_memory(inputs.device)
     objectives = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets)
     losses = objectives.loss
     refuse_reentrant_checkpoints(losses, model)
     statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
     n = len(losses)
+    if chunk_size is None:
+        free = _free_memory(inputs.device)
+        size = sum(p.numel() * p.element_size() for p in parameters.values())
+        chunk_size = chunk_that_fits(n, free, free_before - free, size)
     for start in range(0, n, chunk_size):
         rows = torch.eye(n, dtype=losses.dtype, device=losses.device)[start : start + chunk_size]
         batched = chunk_size > 1
@@ -66,3 +71,20 @@ def example_loss(
         for running, gradient in zip(statistics.values(), gradients, strict=True):
             running.add_(gradient if batched else gradient.unsqueeze(0))
     return EnvironmentGradients(objectives.risk.detach(), statistics, objectives.penalty.detach())
+
+
+def chunk_that_fits(n: int, free: int, activations: int, parameters: int) -> int:
+    """How many of ``n`` backward passes to make at once, from numbers of bytes.
+
+    Each needs gradients of all parameters, and at most of all activations that the forward pass left.
+    Half of what is free stays free. Where nothing is known to be free it is one.
+    """
+    return max(1, min(n, free // (2 * max(1, activations + parameters))))
+
+
+def _free_memory(device: torch.device) -> int:
+    """Bytes that PyTorch can still have on a GPU; 0 elsewhere, where several passes at once gain nothing."""
+    if device.type != "cuda":
+        return 0
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + cached

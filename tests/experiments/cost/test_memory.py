@@ -17,6 +17,9 @@ def test_peak_at_512_environments_is_that_at_8() -> None:
     """Within 10 % beyond the batch itself, which is 4.25 MB at 512 environments."""
     peaks = {}
     for n_environments in (8, 512):
-        process, _, _ = peak_in_own_process(print_peak_of, "sequential", n_environments)
+        arguments = ("perceptron 3 x 256", "sequential", n_environments, 64, 3, "cpu", 1)
+        process, beyond, milliseconds = peak_in_own_process(print_peak_of, *arguments)
+        assert process > beyond >= 0
+        assert milliseconds > 0
         peaks[n_environments] = process - n_environments * 64 * 34 * 4 / 2**20
     assert peaks[512] < 1.1 * peaks[8]

@@ -28,22 +28,28 @@ def median_milliseconds(ways: Mapping[str, Step], steps: int, warm_up: int = 3) 
     return {name: 1e3 * statistics.median(values) for name, values in seconds.items()}
 
 
+def default_device() -> str:
+    """The GPU where there is one."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def synchronize() -> None:
     """Wait until the GPU, if there is one, has done what it was told."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
-def print_peak(step: Step, before: Step, steps: int = 3) -> None:
+def print_peak(step: Step, before: Step, steps: int = 3, device: str = "cpu") -> None:
     """Print the peak of this process in MB, the step's beyond what was held before, and its milliseconds.
 
     Args:
         step: what is measured.
         before: a small version of it, run first, so that what is loaded lazily is loaded.
         steps: how many times.
+        device: whose memory, ``cpu`` or ``cuda``.
     """
     before()
-    if torch.cuda.is_available():
+    if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
         held = torch.cuda.memory_allocated() / 2**20
         peak: Callable[[], float] = lambda: torch.cuda.max_memory_allocated() / 2**20  # noqa: E731

@@ -1,4 +1,4 @@
-"""The README's table of what an AND-mask step costs, from one benchmark run."""
+"""What a step with a vote per environment costs beside a plain backward pass, from one benchmark run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import pandas as pd
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """Cost of each way relative to a plain step, a column per batch size."""
-    times = pd.read_csv(results / "benchmark" / "gradients_time.csv")
-    table = times.pivot(index="way", columns="batch_size", values="times_plain")
-    table = table.loc[["plain training", "vectorized", "sequential", "plain loop"]]
-    names = {n: f"{n} examples per environment" for n in table.columns}
-    return table.rename(columns=names).map("{:.2f} x".format).reset_index()
+    """A row per way, a column per number of environments and examples; 3 x 256 perceptron."""
+    costs = pd.read_csv(results / "benchmark" / "gradients.csv")
+    costs = costs[costs.model == "perceptron 3 x 256"]
+    table = pd.DataFrame({"way": costs.way.unique()})
+    for (e, n), chosen in costs.groupby(["environments", "examples"]):
+        times = chosen.set_index("way").times_plain.reindex(table.way)
+        table[f"E = {e}, N = {n}"] = ["" if pd.isna(value) else f"{value:.2f} x" for value in times]
+    return table

@@ -1,128 +1,97 @@
-"""Time and memory of every way to obtain environment gradients, side by side in one run.
+"""Time and memory of every way to a masked gradient, in one run, on a CPU or a GPU.
 
-Time: one AND-mask step of the paper's 3 x 256 perceptron with E = 32 environments, median of many
-steps taken in turn, so that a drifting machine drifts for all. Memory: peak of a fresh process per
-row beyond what it holds before its first step (Linux), with N = 64 examples per environment.
+Fast ways step in turn, so that a drifting machine drifts for all; those that take a backward pass per
+example once in a process of their own. Memory: the peak of a fresh process beyond model and batch, as Linux
+or CUDA tells it. Ten minutes on an idle machine of two cores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ilc.aggregators import AndMask
-from ilc.experiments.cost.step_cost import median_milliseconds, peak_in_own_process, print_peak
+from ilc.experiments.cost.step_cost import (
+    Step,
+    default_device,
+    median_milliseconds,
+    peak_in_own_process,
+    print_peak,
+)
+from ilc.experiments.cost.ways import ONE_BY_ONE, PLAIN, WAYS, available, hooked
+from ilc.experiments.cost.workloads import WORKLOADS, batch, model_of
 from ilc.experiments.measurement import Parts, Tables
-from ilc.gradients import backward
-from ilc.models import MLP
-
-AGGREGATOR = AndMask(0.9)
-ENVIRONMENTS = 32
-BATCH_SIZES = (4, 16, 64, 128, 256)
-MEMORY_ENVIRONMENTS = (8, 512)
-MEMORY_EXAMPLES = 64
 
 
-def plain(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """One ordinary backward pass over all environments pooled."""
-    model.zero_grad()
-    F.cross_entropy(model(inputs.flatten(0, 1)), targets.flatten()).backward()  # type: ignore[no-untyped-call]
-
-
-def vectorized(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """Ours, all environments at once."""
-    backward(model, F.cross_entropy, inputs, targets, AGGREGATOR, "vectorized")
-
-
-def sequential(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """Ours, one environment at a time."""
-    backward(model, F.cross_entropy, inputs, targets, AGGREGATOR, "sequential")
-
-
-def plain_loop(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """What one writes first: ``autograd.grad`` per environment, stack, mask."""
-    parameters = list(model.parameters())
-    rows = [
-        torch.autograd.grad(F.cross_entropy(model(x), y), parameters)
-        for x, y in zip(inputs, targets, strict=True)
-    ]
-    for p, gradients in zip(parameters, zip(*rows, strict=True), strict=True):
-        stacked = torch.stack(gradients)
-        keep = stacked.sign().sum(0).abs() >= 0.9 * len(inputs)
-        p.grad = stacked.mean(0) * keep
-
-
-WAYS: dict[str, Callable[[nn.Module, Tensor, Tensor], None]] = {
-    "plain training": plain,
-    "vectorized": vectorized,
-    "sequential": sequential,
-    "plain loop": plain_loop,
-}
-
-
-def batch(n_environments: int, n_examples: int) -> tuple[Tensor, Tensor]:
-    """Random inputs and labels of the spirals' shape."""
-    return torch.randn(n_environments, n_examples, 34), torch.randint(0, 2, (n_environments, n_examples))
-
-
-def parts(steps: int = 30, threads: int = 2) -> Parts:
-    """``benchmark/gradients_time.csv`` and ``benchmark/gradients_memory.csv``, minutes on an idle machine.
+def parts(steps: int | None = None, device: str | None = None, threads: int = 2) -> Parts:
+    """``benchmark/gradients.csv``: a part per network.
 
     Args:
-        steps: timed steps per way.
-        threads: CPU threads of the timed steps.
+        steps: timed steps per fast way (default: a number that suits the network).
+        device: ``cpu`` or ``cuda`` (default: the GPU where there is one).
+        threads: CPU threads.
     """
-    return {"time": partial(_time, steps, threads), "memory": _memory}
+    device = device or default_device()
+    return {
+        name.replace(" ", "_"): partial(_measure, name, steps or workload.steps, device, threads)
+        for name, workload in WORKLOADS.items()
+    }
 
 
-def _time(steps: int, threads: int) -> Tables:
-    """Median milliseconds per step, and the ratios to plain training and to the plain loop."""
+def prepared(name: str, way: str, n_environments: int, n_examples: int, device: str) -> Step:
+    """One step of a way on a model and a batch of its own."""
+    model = hooked(way, model_of(name, device))
+    return partial(WAYS[way], model, *batch(name, n_environments, n_examples, device))
+
+
+def _measure(name: str, steps: int, device: str, threads: int) -> Tables:
+    """A row per way and pair of E and N."""
     torch.set_num_threads(threads)
     rows = []
-    for n_examples in BATCH_SIZES:
-        model, data = MLP(34, 2), batch(ENVIRONMENTS, n_examples)
-        ways = {name: partial(way, model, *data) for name, way in WAYS.items()}
-        median = median_milliseconds(ways, steps)
-        rows += [
-            {
-                "batch_size": n_examples,
-                "way": name,
-                "milliseconds": round(median[name], 2),
-                "times_plain": round(median[name] / median["plain training"], 2),
-                "speedup_over_loop": round(median["plain loop"] / median[name], 2),
-            }
-            for name in WAYS
-        ]
-    return {"benchmark/gradients_time.csv": pd.DataFrame(rows)}
+    for pair in WORKLOADS[name].grid:
+        for row in _measure_pair(name, *pair, steps, device, threads):
+            rows.append({"model": name, "environments": pair[0], "examples": pair[1], **row})
+            rows[-1] |= {"device": device, "threads": threads}
+    return {"benchmark/gradients.csv": pd.DataFrame(rows)}
 
 
-def _memory() -> Tables:
-    """Peak megabytes beyond model and batch, each measured in a process of its own."""
-    rows = []
-    jobs = [(name, e) for name in ("sequential", "vectorized", "plain loop") for e in MEMORY_ENVIRONMENTS]
-    for name, n_environments in jobs:
-        process, beyond, _ = peak_in_own_process(print_peak_of, name, n_environments)
-        rows.append(
-            {
-                "way": name,
-                "environments": n_environments,
-                "batch_size": MEMORY_EXAMPLES,
-                "batch_mb": round(n_environments * MEMORY_EXAMPLES * 34 * 4 / 2**20, 1),
-                "process_peak_mb": round(process, 1),
-                "step_peak_mb": round(beyond, 1),
-            }
-        )
-    return {"benchmark/gradients_memory.csv": pd.DataFrame(rows)}
+def _measure_pair(
+    name: str, n_environments: int, n_examples: int, steps: int, device: str, threads: int
+) -> list[dict[str, object]]:
+    names = available(name, n_examples)
+    slow = [way for way in names if n_examples == 1 and way in ONE_BY_ONE]
+    ways = {way: prepared(name, way, n_environments, n_examples, device) for way in names if way not in slow}
+    # What a training step takes beside its gradients, whichever way they come about.
+    model = model_of(name, device)
+    for p in model.parameters():
+        p.grad = torch.randn_like(p)
+    times = median_milliseconds({**ways, "Adam": torch.optim.Adam(model.parameters(), 1e-6).step}, steps)
+    adam = times.pop("Adam")
+    peaks: dict[str, float] = {}
+    for way in names:
+        if way in slow or (n_environments, n_examples) in WORKLOADS[name].weighed:
+            n_steps = 1 if way in slow else 3
+            arguments = (name, way, n_environments, n_examples, n_steps, device, threads)
+            _, peaks[way], milliseconds = peak_in_own_process(print_peak_of, *arguments)
+            times.setdefault(way, milliseconds)
+    return [
+        {
+            "way": way,
+            "milliseconds": round(times[way], 2),
+            "times_plain": round(times[way] / times[PLAIN], 2),
+            "times_plain_with_adam": round((times[way] + adam) / (times[PLAIN] + adam), 2),
+            "step_peak_mb": round(peaks[way], 1) if way in peaks else None,
+            "steps": 1 if way in slow else steps,
+        }
+        for way in names
+    ]
 
 
-def print_peak_of(name: str, n_environments: int) -> None:
-    """Print the peak of this process, and the peak beyond what it held with model and batch in place."""
-    torch.set_num_threads(1)
-    model, data = MLP(34, 2), batch(n_environments, MEMORY_EXAMPLES)
-    small = batch(2, MEMORY_EXAMPLES)
-    print_peak(lambda: WAYS[name](model, *data), lambda: WAYS[name](model, *small))
+def print_peak_of(
+    name: str, way: str, n_environments: int, n_examples: int, steps: int, device: str, threads: int
+) -> None:
+    """Print the peak of this process, the step's beyond what was held before, and its milliseconds."""
+    torch.set_num_threads(threads)
+    step, small = (prepared(name, way, n, n_examples, device) for n in (n_environments, 2))
+    print_peak(step, small, steps, device)

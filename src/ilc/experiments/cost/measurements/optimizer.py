@@ -9,24 +9,28 @@ from functools import partial
 import pandas as pd
 import torch
 
+from ilc.experiments.cost.step_cost import default_device, synchronize
 from ilc.experiments.measurement import Parts, Tables
 from ilc.optim import TemporalMaskAdam
 from ilc.torchvision_import import import_torchvision
 
 
-def parts(steps: int = 100, threads: int = 1) -> Parts:
+def parts(steps: int | None = None, device: str | None = None, threads: int = 1) -> Parts:
     """``benchmark/temporal_mask.csv``: the fastest of many alternating steps; seconds on an idle machine.
 
     Args:
-        steps: timed steps per optimizer.
+        steps: timed steps per optimizer (default: 100).
+        device: ``cpu`` or ``cuda`` (default: the GPU where there is one).
         threads: CPU threads.
     """
-    return {"steps": partial(_measure, steps, threads)}
+    return {"steps": partial(_measure, steps or 100, device or default_device(), threads)}
 
 
-def _measure(steps: int, threads: int) -> Tables:
+def _measure(steps: int, device: str, threads: int) -> Tables:
     torch.set_num_threads(threads)
-    parameters = list(import_torchvision("torchvision.models").resnet18(num_classes=15).parameters())
+    parameters = list(
+        import_torchvision("torchvision.models").resnet18(num_classes=15).to(device).parameters()
+    )
     for p in parameters:
         p.grad = torch.randn_like(p)
     optimizers: dict[str, torch.optim.Optimizer] = {
@@ -38,8 +42,10 @@ def _measure(steps: int, threads: int) -> Tables:
     fastest = dict.fromkeys(optimizers, math.inf)
     for _ in range(steps):
         for name, optimizer in optimizers.items():
+            synchronize()
             began = time.perf_counter()
             optimizer.step()
+            synchronize()
             fastest[name] = min(fastest[name], time.perf_counter() - began)
     adam = fastest["torch.optim.Adam"]
     rows = [
