@@ -4,7 +4,8 @@
     python scripts/benchmark.py gradients --to results/benchmark    also writes them as CSV
 
 ``gradients``: the ways to obtain environment gradients, in time and memory. ``per_example``: a vote per
-example, against other libraries. ``optimizer``: the temporal AND-mask's Adam beside PyTorch's.
+example, against other libraries. ``optimizer``: the temporal AND-mask's Adam beside PyTorch's. ``processes``:
+a step in one process and in two, and the bytes it sends.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from ilc.experiments.cost.measurements import gradients, per_example
+from ilc.experiments.cost.measurements import gradients, per_example, processes
 from ilc.experiments.cost.step_cost import peak_in_own_process
 from ilc.models import MLP, FastResNet
 
@@ -57,3 +57,13 @@ def test_the_script_writes_what_it_prints(
     assert table.relative[0] == 1
     assert (table.milliseconds > 0).all()
     assert "temporal_mask.csv" in capsys.readouterr().out
+
+
+def test_processes_send_what_the_page_says(tmp_path: Path) -> None:
+    """In two: 4 bytes per component for a mean, 5 for the AND-mask, 9 for the geometric mean; DDP sends 4."""
+    rows = processes.parts(steps=1)["processes_2"]()["benchmark/processes.csv"]
+    assert isinstance(rows, pd.DataFrame)
+    relative = dict(zip(rows.way, rows.times_ddp, strict=True))
+    expected = {"plain (DDP)": 1, "mean": 1, "AND-mask": 1.25, "geometric mean": 2.25}
+    assert relative == pytest.approx(expected, abs=1e-3)
+    assert (rows.milliseconds > 0).all()
