@@ -4,7 +4,8 @@
     python scripts/benchmark.py gradients --to results/benchmark    also writes them as CSV
 
 ``gradients``: every way to a masked gradient, ours, the authors' and other libraries', in time and memory.
-``optimizer``: the temporal AND-mask's Adam beside PyTorch's.
+``optimizer``: the temporal AND-mask's Adam beside PyTorch's. ``processes``: a step in one process and in two,
+and the bytes it sends.
 """
 
 from __future__ import annotations

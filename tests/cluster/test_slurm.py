@@ -18,6 +18,7 @@ from ilc.errors import UserError
 from ilc.runs.cluster.options import load_cluster
 from ilc.runs.jobs import run_jobs
 from ilc.runs.workers import Job
+from ilc.stop_signals import STOPPED
 
 pytestmark = pytest.mark.slurm
 
@@ -114,7 +115,7 @@ def test_killed_its_jobs_go_on_and_interrupted_they_are_cancelled(
     slurm: Any, until: Any, begin: Begin, tmp_path: Path
 ) -> None:
     place = f"hydra.searchpath=[file://{TOY}/conf]"
-    options = [place, "experiment=slow_toy", "device=cpu", "seed=0,1", "pause=0.5"]
+    options = [place, "experiment=slow_toy", "device=cpu", "seed=0,1", "pause=1"]
     arguments = ["run_many", *options, "--output", str(tmp_path / "out")]
     submitted = tmp_path / "out" / "cluster" / "submitted.json"
 
@@ -124,14 +125,18 @@ def test_killed_its_jobs_go_on_and_interrupted_they_are_cancelled(
     process.communicate()
     before = set(slurm.jobs())
     assert len(before) == 2
+    sent = submitted.stat().st_mtime_ns
     process = begin(*arguments)
     begun = tmp_path / "out" / "slow_toy"
     until(lambda: len(list(begun.glob("*/metrics.jsonl"))) == 2)
+    until(lambda: submitted.stat().st_mtime_ns > sent)
     assert set(slurm.jobs()) == before  # Taken up, not sent again.
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=600)
-    assert process.returncode != 0, output + errors
-    until(lambda: not slurm.jobs())
+    assert process.returncode == STOPPED, output + errors
+    assert not slurm.jobs()
+    for log in begun.glob("*/log.txt"):
+        assert "Stopped by SIGTERM after epoch" in log.read_text()
 
     process = begin(*arguments)
     until(lambda: process.poll() is not None)

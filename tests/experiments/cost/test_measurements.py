@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from ilc.experiments.cost import ways
-from ilc.experiments.cost.measurements import gradients
+from ilc.experiments.cost.measurements import gradients, processes
 from ilc.experiments.cost.transformer import LENGTH, Transformer
 from ilc.experiments.cost.workloads import WORKLOADS, Workload, batch
 from ilc.models import MLP, FastResNet
@@ -106,3 +106,13 @@ def test_the_script_writes_what_it_prints(
     assert table.relative[0] == 1
     assert (table.milliseconds > 0).all()
     assert "temporal_mask.csv" in capsys.readouterr().out
+
+
+def test_processes_send_what_the_page_says(tmp_path: Path) -> None:
+    """In two: 4 bytes per component for a mean, 5 for the AND-mask, 9 for the geometric mean; DDP sends 4."""
+    rows = processes.parts(steps=1)["processes_2"]()["benchmark/processes.csv"]
+    assert isinstance(rows, pd.DataFrame)
+    relative = dict(zip(rows.way, rows.times_ddp, strict=True))
+    expected = {"plain (DDP)": 1, "mean": 1, "AND-mask": 1.25, "geometric mean": 2.25}
+    assert relative == pytest.approx(expected, abs=1e-3)
+    assert (rows.milliseconds > 0).all()

@@ -6,13 +6,15 @@ import json
 import math
 import os
 import shutil
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 from numpy.lib.format import open_memmap
 from rich.console import Console
 from rich.progress import track
@@ -25,6 +27,8 @@ from ilc.experiments.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make
 from ilc.experiments.coinrun.levels import CLONING_TRAIN
 from ilc.experiments.coinrun.play import draw_actions
 from ilc.locked import locked
+from ilc.runs.jobs import run_jobs
+from ilc.runs.workers import Job
 from ilc.seeding import seed_for
 
 STATES_PER_WORKER = 20_000
@@ -82,16 +86,16 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
         for name, (kind, shape) in arrays(options).items():
             _memmap(part / name, "w+", kind, shape)
             _take_room(part / name)
-    # Processes of one thread each, because games and network take turns; they take seconds to start.
-    workers = Parallel(
-        min(n_cores(), math.ceil(n_states / STATES_PER_WORKER)), return_as="generator_unordered"
-    )
-    played = workers(
-        delayed(_play)(i, portions[i], expert, seed_for(options.seed, f"shard {i}"), part) for i in waiting
-    )
-    for i in track(played, total=len(waiting), description="CoinRun states"):
-        done.append(i)
-        write_json(part / "progress.json", {"shards_done": done})
+    log = path.with_name(f"{path.name}.log")
+    jobs = [
+        Job(str(i), partial(_play, i, portions[i], expert, seed_for(options.seed, f"shard {i}"), part), log)
+        for i in waiting
+    ]
+    n_workers = min(n_cores(), math.ceil(n_states / STATES_PER_WORKER))
+    with closing(_played(jobs, n_workers)) as played:
+        for i in track(played, total=len(waiting), description="CoinRun states"):
+            done.append(i)
+            write_json(part / "progress.json", {"shards_done": done})
     test_levels = np.empty(options.n_test, dtype=np.int64)
     for shard in portions:
         if shard.split == "test":
@@ -100,6 +104,24 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
     manifest = {**wanted, "train_levels": train_levels, "test_levels": test_levels.tolist()}
     write_json(part / MANIFEST, manifest)
     part.rename(path)
+
+
+def _played(jobs: list[Job[int]], n_workers: int) -> Generator[int, None, None]:
+    """The numbers of the shards as they are played: in processes, which take seconds to start, or here.
+
+    Raises:
+        UserError: one cannot be written.
+    """
+    if n_workers == 1:
+        for job in jobs:
+            yield job.call()
+        return
+    ended = run_jobs(jobs, n_workers)
+    with closing(ended):
+        for _, result in ended:
+            if isinstance(result, UserError):
+                raise result
+            yield result
 
 
 def _play(number: int, shard: Shard, expert: Expert, seed: int, folder: Path) -> int:
