@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ilc.environment_task import EnvironmentTask
+from ilc.stop_signals import STOPPED, Stopped
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -72,12 +73,12 @@ def test_an_interrupted_run_continues_with_the_same_numbers(
 
     def break_off(task: EnvironmentTask) -> dict[str, Any]:
         if task.scheduler.last_epoch == 2:
-            raise KeyboardInterrupt
+            raise Stopped
         return train_epoch(task)
 
     command = ("experiment=cifar_random_labels", *SMALL, f"hydra.run.dir={broken}")
     monkeypatch.setattr(EnvironmentTask, "train_epoch", break_off)
-    assert train(*command).returncode == 130
+    assert train(*command).returncode == STOPPED
     monkeypatch.setattr(EnvironmentTask, "train_epoch", train_epoch)
     assert "continuing after epoch 2" in train(*command).stdout
     assert lines(whole) == lines(broken)

@@ -18,6 +18,7 @@ from ilc.environment_task.methods import GradientAgreementFiltering, MicroBatchM
 from ilc.errors import UserError
 from ilc.processes import ALONE
 from ilc.runs import run_directory
+from ilc.stop_signals import STOPPED, Stopped
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -127,14 +128,14 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
     assert done.returncode == 0, done.stderr
     save = run_directory.RunDirectory.save_checkpoint
 
-    def save_then_die(self: run_directory.RunDirectory, state: dict[str, object]) -> None:
-        save(self, state)
+    def save_then_stop(self: run_directory.RunDirectory, state: dict[str, object], data: object) -> None:
+        save(self, state, data)
         if state["epoch"] == 2:
-            raise KeyboardInterrupt
+            raise Stopped
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_directory.RunDirectory, "save_checkpoint", save_then_die)
-        assert train(*command, f"hydra.run.dir={halved}").returncode == 130
+        patch.setattr(run_directory.RunDirectory, "save_checkpoint", save_then_stop)
+        assert train(*command, f"hydra.run.dir={halved}").returncode == STOPPED
     assert train(*command, f"hydra.run.dir={halved}").returncode == 0
     assert metrics_of(halved) == metrics_of(whole)
     shares = [row["mask/density"] for row in metrics_of(whole)]
@@ -147,7 +148,7 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
     [
         (["aggregator=micro_batch_median", "gradients=per_example"], "gradients=sequential"),
         (["aggregator=micro_batch_median", "aggregator.n_micro_batches=1"], "at least 2, got 1"),
-        (["aggregator=micro_batch_median", "aggregator.n_micro_batches=25"], "into 25 micro-batches"),
+        (["aggregator=micro_batch_median", "aggregator.n_micro_batches=25"], "into 25 parts"),
         (["aggregator=gradient_agreement", "aggregator.max_cosine_distance=3"], "must lie in [0, 2], got 3"),
         (["aggregator=gradient_agreement", "+dataset.batches=one_environment"], "no dataset.batches"),
     ],
