@@ -108,6 +108,7 @@ def test_the_script_writes_what_it_prints(
     assert "temporal_mask.csv" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_processes_send_what_the_page_says(tmp_path: Path) -> None:
     """In two: 4 bytes per component for a mean, 5 for the AND-mask, 9 for the geometric mean; DDP sends 4."""
     rows = processes.parts(steps=1)["processes_2"]()["benchmark/processes.csv"]
