@@ -135,3 +135,7 @@ def bytes_per_step(aggregator: Aggregator, n_environments: int) -> float:
     with Counted() as counted:
         backward_in_parts(current(), model, F.cross_entropy, inputs, targets, aggregator, "sequential")
     return counted.bytes / (4 * sum(p.numel() for p in model.parameters()))
+
+
+def all_bytes_per_step(cases: list[tuple[Aggregator, int]]) -> list[float]:
+    return [bytes_per_step(aggregator, n_environments) for aggregator, n_environments in cases]
