@@ -13,6 +13,7 @@ import yaml
 from torch import nn
 
 from ilc.runs import run
+from ilc.runs.run_directory import RunDirectory
 from ilc.runs.study.definition import load_study
 
 
@@ -75,13 +76,22 @@ def test_task_of_the_extending_page_learns(content: dict[str, Any], tmp_path: Pa
     assert learned["step"] == content["trainer"]["max_epochs"]
 
 
-def test_task_of_the_extending_page_continues(content: dict[str, Any], tmp_path: Path) -> None:
+def test_task_of_the_extending_page_continues(
+    content: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Stopped after some epochs and continued, it ends with the same numbers."""
     whole = run(content, tmp_path / "whole", "")
     folder = tmp_path / "halves"
-    run({**content, "trainer": {"max_epochs": 20}}, folder, "")
-    for name in ("done", "summary.json", "config.yaml"):
-        (folder / name).unlink()
+    save = RunDirectory.save_checkpoint
+
+    def save_then_die(self: RunDirectory, state: dict[str, Any], *others: Any) -> None:
+        save(self, state, *others)
+        if state["epoch"] == 20:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RunDirectory, "save_checkpoint", save_then_die)
+        run(content, folder, "")
     halves = run(content, folder, "")
     assert halves["train/loss"] == whole["train/loss"]
     assert halves["step_size"] == whole["step_size"]

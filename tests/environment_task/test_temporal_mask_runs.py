@@ -44,8 +44,8 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
     assert train(*tiny, *TEMPORAL, f"hydra.run.dir={whole}").returncode == 0
     save = run_directory.RunDirectory.save_checkpoint
 
-    def save_then_die(self: run_directory.RunDirectory, state: dict[str, object]) -> None:
-        save(self, state)
+    def save_then_die(self: run_directory.RunDirectory, state: dict[str, object], *others: object) -> None:
+        save(self, state, *others)
         if state["epoch"] == 3:
             raise KeyboardInterrupt
 
