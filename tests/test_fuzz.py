@@ -37,7 +37,7 @@ from ilc.objectives import RISKS
 from ilc.runs.export import export_runs
 from ilc.runs.sweep import train
 
-SECONDS = 20
+SECONDS = 120
 """After which a case hangs."""
 COMMON = ["logger=none", "device=cpu", "threads=1", "trainer.max_epochs=2", "trainer.evaluate_every=1"]
 BASES = {
@@ -97,6 +97,12 @@ SHAPES = [
     b"\n\n",
     b"name: x\nseed: 0\n",
 ]
+
+SMALL = {
+    "dataset": {"n_environments": 4, "examples_per_environment": 8, "batch_size": 4, "n_test": 10},
+    "model": {"width": 2, "hidden_units": 4},
+}
+SOURCES = {"colored_mnist": "digits", "cifar10": "procedural"}
 
 Case = Callable[[], str | None]
 """Says what is wrong with the answer to it, or None."""
@@ -176,6 +182,7 @@ def leaves(values: dict[str, Any], place: str = "") -> Iterator[tuple[str, Any]]
 def keys(bench: Bench) -> Iterator[tuple[str, Case]]:
     drawn = bench.drawn
     options = {name: list(leaves(compose_experiment(overrides_of(name)))) for name in BASES}
+    groups = ["aggregator", "model", "trainer", "optimizer", "dataset", "logger"]
     needed = ["seed", "name", "task", "scale", "device", "threads", "data_dir", "trainer.max_epochs"]
     for _ in range(80):
         name = drawn.choice(list(BASES))
@@ -188,8 +195,8 @@ def keys(bench: Bench) -> Iterator[tuple[str, Case]]:
                 f"+{key.split('.')[0]}.nonsense=1",
                 f"{key}.below=1",
                 f"~{drawn.choice(needed)}",
-                f"{drawn.choice(['aggregator', 'model', 'trainer', 'optimizer', 'dataset', 'logger', 'hydra'])}=null",
-                f"~{drawn.choice(['aggregator', 'model', 'trainer', 'optimizer', 'dataset', 'logger'])}",
+                f"{drawn.choice([*groups, 'hydra'])}=null",
+                f"~{drawn.choice(groups)}",
                 f"{drawn.choice(['aggregator', 'model', 'dataset', 'tuned', 'experiment'])}=nonsense",
                 f"{key} =1",
                 f"{key}=ü",
@@ -248,10 +255,16 @@ def pairs(bench: Bench) -> Iterator[tuple[str, Case]]:
             f"{key}={drawn.choice(groups[key])}" for key in drawn.sample(list(groups), drawn.choice([2, 3]))
         ]
         own = [text for text in overrides_of(name) if not text.startswith(("dataset.", "model."))]
-        # Sizes that every dataset and model has, where they have them.
-        small = ["dataset.n_environments=4", "dataset.batch_size=4", "dataset.n_test=10"]
-        small += ["dataset.source=auto", f"data_dir={bench.folder}"]
-        command = [*own, "~tuned", *small, *chosen]
+        words = dict(text.split("=") for text in chosen)
+        sections = compose_experiment([*own, "~tuned", *chosen])
+        small = [
+            f"{section}.{key}={value}"
+            for section, sizes in SMALL.items()
+            for key, value in sizes.items()
+            if key in sections[section]
+        ]
+        source = SOURCES.get(words.get("dataset", sections["dataset"]["name"]), "auto")
+        command = [*own, "~tuned", *small, f"dataset.source={source}", *chosen]
         yield " ".join([name, *chosen]), lambda command=command: bench.answered(command)  # type: ignore[misc]
 
 

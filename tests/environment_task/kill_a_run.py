@@ -2,7 +2,7 @@
 
     python kill_a_run.py FOLDER OVERRIDE...
 
-One interpreter that has loaded everything forks a process for each attempt, which takes milliseconds to start.
+One interpreter that has loaded everything forks a process for each attempt, which starts in milliseconds.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from ilc.errors import UserError
+from ilc.models.size import check_size
 
 NORMS = ("batch", "group")
 CHANNELS_PER_GROUP = 8
@@ -41,6 +42,7 @@ class FastResNet(nn.Module):
             raise UserError(
                 f"FastResNet needs width >= 1 and norm in {', '.join(NORMS)}, got {width}, {norm!r}"
             )
+        check_size("fast_resnet", 1602 * width**2)  # Nearly all of them in squares of the width.
         self.features = nn.Sequential(
             _convolution(in_channels, width, norm),
             _convolution(width, 2 * width, norm),

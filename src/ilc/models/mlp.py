@@ -7,6 +7,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from ilc.errors import UserError
+from ilc.models.size import check_size
 
 
 class MLP(nn.Module):
@@ -36,6 +37,8 @@ class MLP(nn.Module):
                 "an MLP needs positive sizes and dropout in [0, 1), got "
                 f"{in_features=}, {out_features=}, {hidden_units=}, {hidden_layers=}, {dropout=}"
             )
+        n_inner = (hidden_layers - 1) * hidden_units**2
+        check_size("mlp", n_inner + hidden_units * (in_features + out_features), hidden_layers)
         layers: list[nn.Module] = []
         width = in_features
         for _ in range(hidden_layers):

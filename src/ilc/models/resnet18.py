@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from ilc.errors import UserError
+from ilc.models.size import check_size
 from ilc.torchvision_import import import_torchvision
 
 FULL_WIDTH = 64
@@ -36,6 +37,7 @@ class ResNet18(nn.Module):
             raise UserError(
                 f"a ResNet-18 needs positive sizes, got {in_channels=}, {out_features=}, {width=}"
             )
+        check_size("resnet18", 2734 * width**2)  # Nearly all of them in squares of the width.
         self.network: nn.Module = import_torchvision("torchvision.models").resnet18(num_classes=out_features)
         if in_channels != 3 or width != FULL_WIDTH:
             _resize(self.network, in_channels, out_features, width)

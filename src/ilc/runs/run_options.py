@@ -92,7 +92,8 @@ class RunOptions:
         Raises:
             UserError: a part of the config that somebody refuses.
         """
-        return self.task(self, device, **self.arguments)
+        task: Task = Section("experiment", self.name, self.task, self.arguments).build(self, device)
+        return task
 
 
 def _check_keys(rest: dict[str, Any], task: Callable[..., Task], own_of_trainer: set[str]) -> None:
