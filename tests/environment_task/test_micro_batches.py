@@ -128,7 +128,9 @@ def test_an_interrupted_run_ends_with_the_same_numbers(
     assert done.returncode == 0, done.stderr
     save = run_directory.RunDirectory.save_checkpoint
 
-    def save_then_stop(self: run_directory.RunDirectory, state: dict[str, object], data: object) -> None:
+    def save_then_stop(
+        self: run_directory.RunDirectory, state: dict[str, object], data: dict[str, str]
+    ) -> None:
         save(self, state, data)
         if state["epoch"] == 2:
             raise Stopped

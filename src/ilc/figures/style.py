@@ -19,6 +19,8 @@ COLORS = {
     "temporal_mask": "#56B4E9",
     "irm_penalty": "#E69F00",
     "dann": "#332288",  # Tol's indigo: Okabe and Ito's others are taken
+    "micro_batch_median": "#999933",  # Tol's olive
+    "gradient_agreement": "#882255",  # Tol's wine
 }
 LABELS = {
     "mean": "mean (plain training)",
@@ -28,6 +30,8 @@ LABELS = {
     "temporal_mask": "temporal AND-mask",
     "irm_penalty": "IRM",
     "dann": "DANN",
+    "micro_batch_median": "median of micro-batches",
+    "gradient_agreement": "gradient agreement filtering",
 }
 GREY = "#666666"
 

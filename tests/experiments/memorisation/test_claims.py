@@ -10,6 +10,7 @@ import pytest
 from ilc.experiments.memorisation.claims import labels, wrong_labels
 from ilc.experiments.memorisation.figures import label_noise_rates
 from ilc.experiments.memorisation.results import FOLDER
+from ilc.experiments.memorisation.verdicts import verdict
 from ilc.figures.claims import Claim
 
 EPOCHS = range(4, 81, 4)
@@ -19,7 +20,7 @@ COMMON = {"model.norm": "batch", "data_source": "procedural images (embedded)"}
 
 def write(folder: Path, name: str, curves: pd.DataFrame) -> None:
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-    curves.to_csv(folder / FOLDER / f"{name}_curves.csv", index=False)
+    curves.drop(columns="data_source").to_csv(folder / FOLDER / f"{name}_curves.csv", index=False)
     curves[curves.epoch == max(EPOCHS)].to_csv(folder / FOLDER / f"{name}_runs.csv", index=False)
 
 
@@ -79,10 +80,11 @@ def test_a_larger_threshold_that_separates_is_a_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("at_02", "at_08", "hurt", "slower"),
     [
-        ((0.9, 0.7), (0.12, 0.1), GOOD, GOOD),
-        ((0.9, 0.5), (0.12, 0.1), BAD, BAD),  # Test loses 20 points, training 10.
-        ((0.6, 0.5), (0.12, 0.1), BAD, GOOD),
+        ((0.9, 0.7), (0.32, 0.3), GOOD, GOOD),
+        ((0.9, 0.5), (0.32, 0.3), BAD, BAD),  # Test loses 20 points, training 10.
+        ((0.6, 0.5), (0.32, 0.3), BAD, GOOD),
         ((0.9, 0.7), (0.5, 0.3), GOOD, PARTLY),  # Never the same value.
+        ((0.9, 0.7), (0.12, 0.1), GOOD, PARTLY),  # The same at chance alone.
     ],
 )
 def test_true_labels(
@@ -132,6 +134,12 @@ def test_label_noise_is_judged_on_the_whole_curve(
     plain: tuple[float, float, float], masked: tuple[float, float, float], expected: str, tmp_path: Path
 ) -> None:
     assert noisy(tmp_path, plain, masked).verdict == expected
+
+
+def test_few_seeds_are_named() -> None:
+    assert verdict(True, False, 1) == f"{GOOD}, 1 seed"
+    assert verdict(False, True, 2) == f"{PARTLY}, 2 seeds"
+    assert verdict(False, False, 3) == BAD
 
 
 def test_every_rate_has_a_row(tmp_path: Path) -> None:

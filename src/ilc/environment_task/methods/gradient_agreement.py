@@ -16,6 +16,7 @@ class GradientAgreementFiltering(MicroBatchMethod):
     there is so far is at most tau, and left out otherwise. If none agrees, there is no step: parameters
     and optimizer stay as they are. Source: arXiv 2412.18052; with more than two micro-batches each
     accepted gradient has half the weight of the result so far, as in the authors' code.
+    Deviation: micro-batches are random; the authors' hold as many examples of every class.
 
     Args:
         n_micro_batches: K; two in the paper's experiments.

@@ -10,8 +10,9 @@ def in_seeds(holds: pd.Series) -> str:
     return f"{int(holds.sum())} of {len(holds)} seeds"
 
 
-def verdict(holds: bool, in_part: bool) -> str:
-    """The verdict on a claim that was looked at on procedural images."""
+def verdict(holds: bool, in_part: bool, n_seeds: int) -> str:
+    """The verdict on a claim that was looked at on procedural images; fewer than three seeds are named."""
+    few = "" if n_seeds >= 3 else f", {n_seeds} seed{'s' if n_seeds > 1 else ''}"
     if holds:
-        return "pattern reproduced on a stand-in"
-    return "in part, on a stand-in" if in_part else "not reproduced, on a stand-in"
+        return f"pattern reproduced on a stand-in{few}"
+    return f"{'in part' if in_part else 'not reproduced'}, on a stand-in{few}"

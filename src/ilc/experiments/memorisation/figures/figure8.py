@@ -25,7 +25,7 @@ def draw(results: Path) -> Figure:
     draw_thresholds(axes, runs, "train/accuracy", "-")
     as_percent(axes)
     axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
-    axes.text(axes.get_xlim()[1], 0.11, "chance", ha="right", fontsize=8, color=GREY)
+    axes.text(0, 0.11, "chance", fontsize=8, color=GREY)
     axes.set_ylabel("train accuracy, last epoch")
     axes.legend(loc="best")
     n = seeds_per(runs, [THRESHOLD, NOISE])

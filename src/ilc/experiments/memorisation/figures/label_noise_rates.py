@@ -19,7 +19,7 @@ def tabulate(results: Path) -> pd.DataFrame:
         test, wrong = by_seed["test/accuracy"], by_seed["train/accuracy_mislabeled"]
         rows.append(
             {
-                "method": LABELS[aggregator],
+                "method": LABELS[str(aggregator)],
                 "learning rate": f"{lr:g}",
                 "seeds": len(by_seed),
                 "wrong labels fitted, last epoch": _range(wrong.last()),
