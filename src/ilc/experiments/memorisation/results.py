@@ -75,7 +75,7 @@ def about(runs: pd.DataFrame, seeds: str) -> str:
     size = runs["dataset.image_size"].max()
     network = f"FastResNet of width {runs['model.width'].max()}, {runs.epoch.max()} epochs, batch 80"
     return (
-        f"{seeds}; {network}, local votes, scale=small;\ndata: {data_sources(runs)}, {size} x {size} pixels"
+        f"{seeds};\n{network}, local votes, scale=small;\ndata: {data_sources(runs)}, {size} x {size} pixels"
     )
 
 
