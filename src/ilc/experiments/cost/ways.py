@@ -127,6 +127,7 @@ def hooked(way: str, model: Any) -> Any:
     if way != "Opacus":
         return model
     warnings.filterwarnings("ignore", module="opacus")
+    warnings.filterwarnings("ignore", message="Full backward hook is firing")  # Its own hooks do.
     from opacus import GradSampleModule
 
     for module in model.modules():
