@@ -20,7 +20,7 @@ EXPERIMENTS = {
         "trainer.stop_when_memorised=false",
         "aggregator.agreement_threshold=0.2",
     ),
-    "linear_sem": ("trainer.max_epochs=200", "trainer.evaluate_every=20", "dataset.batch_size=2500"),
+    "linear_sem": ("trainer.max_epochs=40", "trainer.evaluate_every=4", "dataset.batch_size=2500"),
     "colored_mnist": (
         "dataset.source=digits",
         "dataset.examples_per_environment=200",
@@ -56,7 +56,7 @@ EXPERIMENTS = {
         "trainer.max_epochs=12",
         "trainer.evaluation_examples=8",
     ),
-    "small_problems": ("problem=authors_regression", "n_seeds=3", "trainer.max_epochs=100"),
+    "small_problems": ("problem=authors_regression", "n_seeds=1", "trainer.max_epochs=50"),
 }
 
 

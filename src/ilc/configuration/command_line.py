@@ -41,6 +41,9 @@ def run_command(main: Callable[[], None]) -> None:
                 raise
             print_error(readable(error))
             sys.exit(1)
+        finally:
+            if not shows_defects:
+                del os.environ["HYDRA_FULL_ERROR"]
 
 
 def _is_a_users(error: BaseException) -> bool:

@@ -114,6 +114,11 @@ class EnvironmentTask:
         self._begun = None
         seen = begun.seen
         lr = self.optimizer.param_groups[0]["lr"]
+        if lr > torch.finfo(torch.float32).max:
+            raise UserError(
+                f"training diverged: the learning rate is {lr:g}, beyond what a step can multiply by. Take a "
+                "smaller optimizer.lr or trainer.lr_decay. What was written before stays as it is"
+            )
         converged = False
         # An epoch that was begun draws the same batches again; those that had their step are skipped.
         for inputs, targets in islice(self.sampler, len(seen.risks), None):
