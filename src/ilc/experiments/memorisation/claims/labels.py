@@ -98,7 +98,7 @@ def _test_beside_train(runs: pd.DataFrame, about: str) -> Claim:
     lost_train, lost_test = (-part.sub(part[0.0], axis="index") for part in (train, test))
     slower = (lost_test <= lost_train + HURT).all(axis="columns")
     # Near chance they are the same whatever the mask does.
-    learned = [t for t in test if test[t].min() >= 2 * CHANCE]
+    learned = [float(t) for t in test.columns if test[t].min() >= 2 * CHANCE]
     meet = [t for t in learned if (train[t] - test[t]).abs().max() <= SAME]
     where = ", ".join(f"{t:g}" for t in meet) or "none"
     last = max(learned, default=0.0)
