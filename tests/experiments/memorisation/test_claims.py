@@ -77,6 +77,23 @@ def test_a_larger_threshold_that_separates_is_a_part(tmp_path: Path) -> None:
     assert "two points of test accuracy: 0.4;" in claim.ours
 
 
+def test_group_norm_has_a_row_of_its_own(tmp_path: Path) -> None:
+    random = {0.0: 1.0, 0.2: 0.99, 0.8: 0.1}
+    usual = thresholds(tmp_path, random, LEARNED, 4.0)
+    for kind in ("runs", "curves"):
+        path = tmp_path / FOLDER / f"random_labels_{kind}.csv"
+        table = pd.read_csv(path)
+        chosen = table[table["aggregator.agreement_threshold"] < 0.8].assign(**{"model.norm": "group"})
+        memorised = (chosen["aggregator.agreement_threshold"] > 0) & (chosen["dataset.label_noise"] == 1)
+        chosen.loc[memorised, "train/accuracy"] = 0.15
+        pd.concat([table, chosen]).to_csv(path, index=False)
+    found = labels.claims(tmp_path)
+    assert [claim.verdict for claim in usual] == [found[0].verdict, *(c.verdict for c in found[2:])]
+    assert found[0].verdict == BAD
+    assert found[1].verdict == GOOD
+    assert found[1].short.startswith("With GroupNorm")
+
+
 @pytest.mark.parametrize(
     ("at_02", "at_08", "hurt", "slower"),
     [

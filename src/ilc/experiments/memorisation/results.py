@@ -73,7 +73,8 @@ def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: st
 def about(runs: pd.DataFrame, seeds: str) -> str:
     """What the stamp says of the runs."""
     size = runs["dataset.image_size"].max()
-    network = f"FastResNet of width {runs['model.width'].max()}, {runs.epoch.max()} epochs, batch 80"
+    norm = ", GroupNorm" if set(runs.get("model.norm", ())) == {"group"} else ""
+    network = f"FastResNet of width {runs['model.width'].max()}{norm}, {runs.epoch.max()} epochs, batch 80"
     return (
         f"{seeds};\n{network}, local votes, scale=small;\ndata: {data_sources(runs)}, {size} x {size} pixels"
     )

@@ -27,9 +27,9 @@ PANELS = (
 STYLES = ("-", "--", "-.", ":")
 
 
-def draw(results: Path) -> Figure:
+def draw(results: Path, norm: str = "batch") -> Figure:
     """A panel per kind of label and set, a line per threshold; dotted: where the learning rate falls."""
-    curves, runs = threshold_curves(results), threshold_runs(results)
+    curves, runs = threshold_curves(results, norm), threshold_runs(results, norm)
     figure = new_figure(n_columns=3, width=3.3, height=3.2)
     panels = figure.subplots(1, 3, sharey=True)
     thresholds = sorted(curves[THRESHOLD].unique())
