@@ -1,0 +1,103 @@
+"""SGD and Adam as functions of parameters and gradients, so that gradients pass through their steps.
+
+They take the steps of ``torch.optim.SGD`` and ``torch.optim.Adam`` (a test compares them). No kept
+library does: higher and torchopt, which did, have not been released for years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+Tensors = dict[str, Tensor]
+"""Parameters, or an optimizer's state, by name."""
+
+
+class FunctionalOptimizer(Protocol):
+    """An optimizer that changes nothing in place."""
+
+    def start(self, parameters: Mapping[str, Tensor]) -> Tensors:
+        """The state before the first step."""
+
+    def step(
+        self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
+    ) -> tuple[Tensors, Tensors]:
+        """Parameters and state after a step; gradients are in the order of the parameters."""
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Gradient descent with momentum and coupled weight decay.
+
+    Attributes:
+        lr: learning rate.
+        momentum: share of the last step's direction that is kept.
+        weight_decay: L2, added to the gradient.
+    """
+
+    lr: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+
+    def start(self, parameters: Mapping[str, Tensor]) -> Tensors:
+        """No momentum yet."""
+        return {f"momentum/{name}": torch.zeros_like(value) for name, value in parameters.items()}
+
+    def step(
+        self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
+    ) -> tuple[Tensors, Tensors]:
+        """One step."""
+        after, then = {}, {}
+        for (name, value), gradient in zip(parameters.items(), gradients, strict=True):
+            direction = self.momentum * state[f"momentum/{name}"] + gradient + self.weight_decay * value
+            then[f"momentum/{name}"] = direction
+            after[name] = value - self.lr * direction
+        return after, then
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam with coupled weight decay (Kingma and Ba 2015, in PyTorch's form).
+
+    Attributes:
+        lr: learning rate.
+        beta1: decay of the mean of the gradients.
+        beta2: decay of the mean of their squares.
+        weight_decay: L2, added to the gradient.
+        eps: added to the root.
+        eps_root: added below the root, whose slope at 0 is infinite: one unit that no example reaches
+            would turn the whole meta-gradient into NaN.
+    """
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    weight_decay: float = 0.0
+    eps: float = 1e-8
+    eps_root: float = 1e-16
+
+    def start(self, parameters: Mapping[str, Tensor]) -> Tensors:
+        """Both means at 0 and no step taken."""
+        state = {f"mean/{name}": torch.zeros_like(value) for name, value in parameters.items()}
+        state |= {f"square/{name}": torch.zeros_like(value) for name, value in parameters.items()}
+        return state | {"step": torch.zeros(())}
+
+    def step(
+        self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
+    ) -> tuple[Tensors, Tensors]:
+        """One step."""
+        step = state["step"] + 1
+        fade1, fade2 = 1 - self.beta1 ** float(step), 1 - self.beta2 ** float(step)
+        after, then = {}, {"step": step}
+        for (name, value), gradient in zip(parameters.items(), gradients, strict=True):
+            gradient = gradient + self.weight_decay * value
+            mean = self.beta1 * state[f"mean/{name}"] + (1 - self.beta1) * gradient
+            square = self.beta2 * state[f"square/{name}"] + (1 - self.beta2) * gradient.square()
+            then[f"mean/{name}"], then[f"square/{name}"] = mean, square
+            size = (square / fade2 + self.eps_root).sqrt() + self.eps
+            after[name] = value - self.lr / fade1 * mean / size
+        return after, then

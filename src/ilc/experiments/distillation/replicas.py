@@ -1,0 +1,103 @@
+"""Networks of R replicas in one program: seeds and sizes of the training set side by side.
+
+All inputs and outputs lead with the replica, ``[R, N, ...]``; no replica sees another.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - its usual name
+from torch import Tensor, nn
+
+
+class Linear(nn.Module):
+    """R linear layers, ``[R, ..., in_features]`` to ``[R, ..., out_features]``, each begun as ``nn.Linear`` begins.
+
+    Args:
+        in_features: of the input.
+        out_features: of the output.
+        generators: one per replica.
+        weight_norm: length and direction of each unit's weights apart (Salimans and Kingma 2016).
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        generators: list[torch.Generator],
+        weight_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        bound = in_features**-0.5
+
+        def uniform(*shape: int) -> Tensor:
+            return torch.stack([torch.rand(*shape, generator=g) for g in generators]) * 2 * bound - bound
+
+        self.weight = nn.Parameter(uniform(in_features, out_features))
+        self.bias = nn.Parameter(uniform(1, out_features))
+        self.length = nn.Parameter(self.weight.detach().norm(dim=1, keepdim=True)) if weight_norm else None
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return ``[R, ..., out_features]``."""
+        weight = self.weight
+        if self.length is not None:
+            weight = weight * (self.length / weight.norm(dim=1, keepdim=True))
+        flat = torch.baddbmm(self.bias, inputs.flatten(1, -2), weight)
+        return flat.unflatten(1, inputs.shape[1:-1])
+
+
+class Convolution(nn.Module):
+    """R convolutions with "same" padding over one or two dimensions, begun as PyTorch's begin.
+
+    Args:
+        in_channels: of the input.
+        out_channels: of the output.
+        generators: one per replica.
+        kernel: width of the filters.
+        dimensions: 1 or 2.
+        gain: factor on the initial weights.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        generators: list[torch.Generator],
+        kernel: int = 3,
+        dimensions: int = 2,
+        gain: float = 1.0,
+    ) -> None:
+        super().__init__()
+        bound = (in_channels * kernel**dimensions) ** -0.5
+        shape = (out_channels, in_channels, *[kernel] * dimensions)
+        weights = [torch.rand(shape, generator=g) * 2 - 1 for g in generators]
+        biases = [torch.rand(out_channels, generator=g) * 2 - 1 for g in generators]
+        self.weight = nn.Parameter(gain * bound * torch.cat(weights))
+        self.bias = nn.Parameter(bound * torch.cat(biases))
+        self.replicas = len(generators)
+        self.convolve = F.conv1d if dimensions == 1 else F.conv2d
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """``[N, R * in_channels, ...]`` to ``[N, R * out_channels, ...]``: replicas lie side by side as groups."""
+        return self.convolve(inputs, self.weight, self.bias, padding="same", groups=self.replicas)
+
+
+class Perceptron(nn.Module):
+    """Linear layers with ReLU between them; returns the outputs.
+
+    Args:
+        sizes: of input, hidden layers and output.
+        generators: one per replica.
+    """
+
+    def __init__(self, sizes: list[int], generators: list[torch.Generator]) -> None:
+        super().__init__()
+        pairs = zip(sizes[:-1], sizes[1:], strict=True)
+        self.layers = nn.ModuleList(Linear(before, after, generators) for before, after in pairs)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return ``[R, ..., out_features]``."""
+        for layer in self.layers[:-1]:
+            inputs = layer(inputs).relu()
+        outputs: Tensor = self.layers[-1](inputs)
+        return outputs
