@@ -78,6 +78,11 @@ class NoisyLabels:
         """KL divergence of the student's outputs from the teacher's."""
         return kl_on_outputs(hidden, signal)
 
+    def entropy(self, outputs: Tensor) -> Tensor:
+        """Of the outputs' classes, ``[R, B]``, in nats."""
+        logs = outputs.log_softmax(-1)
+        return -(logs.exp() * logs).sum(-1)
+
     def measures(self, outputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
         """``kl`` from the true probabilities, ``loss`` with the classes drawn, ``accuracy``."""
         drawn, probabilities = targets[..., 0].long(), targets[..., 1:]
