@@ -55,14 +55,12 @@ def test_the_meta_gradient_is_that_of_finite_differences(optimizer: FunctionalOp
     direction = [torch.randn_like(p) for p in parameters]
     slope = sum(float((g * d).sum()) for g, d in zip(gradients, direction, strict=True))
     values = []
+    start = [p.detach().clone() for p in parameters]
     for size in (1e-5, -1e-5):
         with torch.no_grad():
-            for p, d in zip(parameters, direction, strict=True):
-                p += size * d
+            for p, s, d in zip(parameters, start, direction, strict=True):
+                p.copy_(s + size * d)
         values.append(float(setting.outer_loss().detach()))
-        with torch.no_grad():
-            for p, d in zip(parameters, direction, strict=True):
-                p -= size * d
     assert (values[0] - values[1]) / 2e-5 == pytest.approx(slope, rel=1e-6)
 
 

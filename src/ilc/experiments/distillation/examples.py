@@ -37,9 +37,7 @@ class Examples:
 
     def between(self, begin: int, end: int) -> Examples:
         """Those from ``begin`` up to ``end`` in every replica."""
-        return Examples(
-            self.inputs[:, begin:end], self.privileged[:, begin:end], self.targets[:, begin:end]
-        )
+        return Examples(self.inputs[:, begin:end], self.privileged[:, begin:end], self.targets[:, begin:end])
 
     def to(self, device: torch.device) -> Examples:
         """The same on a device."""

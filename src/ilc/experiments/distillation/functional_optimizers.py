@@ -94,9 +94,9 @@ class Adam:
         fade1, fade2 = 1 - self.beta1 ** float(step), 1 - self.beta2 ** float(step)
         after, then = {}, {"step": step}
         for (name, value), gradient in zip(parameters.items(), gradients, strict=True):
-            gradient = gradient + self.weight_decay * value
-            mean = self.beta1 * state[f"mean/{name}"] + (1 - self.beta1) * gradient
-            square = self.beta2 * state[f"square/{name}"] + (1 - self.beta2) * gradient.square()
+            decayed = gradient + self.weight_decay * value
+            mean = self.beta1 * state[f"mean/{name}"] + (1 - self.beta1) * decayed
+            square = self.beta2 * state[f"square/{name}"] + (1 - self.beta2) * decayed.square()
             then[f"mean/{name}"], then[f"square/{name}"] = mean, square
             size = (square / fade2 + self.eps_root).sqrt() + self.eps
             after[name] = value - self.lr / fade1 * mean / size

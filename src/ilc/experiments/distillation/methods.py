@@ -49,7 +49,9 @@ class EntropyBonus(NoTeacher):
         super().__init__(problem)
         self.weight = entropy_weight
         if not hasattr(problem, "entropy"):
-            raise UserError("method=entropy_bonus needs a problem whose outputs are classes: dataset=noisy_labels")
+            raise UserError(
+                "method=entropy_bonus needs a problem whose outputs are classes: dataset=noisy_labels"
+            )
 
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
         """The label's, less the weighted entropy."""
@@ -73,7 +75,7 @@ class Auxiliary(NoTeacher):
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
         """The label's, and the weighted squared error of the privileged data."""
         wanted = examples.privileged.flatten(2)
-        error = (hidden - wanted).square().mean(-1)
+        error: Tensor = (hidden - wanted).square().mean(-1)
         return super().loss(outputs, hidden, examples, signal) + self.weight * error
 
 

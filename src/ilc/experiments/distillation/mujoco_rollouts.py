@@ -45,7 +45,9 @@ def rollouts(folder: Path, environment: str, n: int, seed: int) -> tuple[Arrays,
             if not (path / "manifest.json").exists():
                 _keep(path, _play(environment, n, seed))
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}; choose another folder, data_dir=...") from error
+        raise UserError(
+            f"cannot write {path}: {error.strerror}; choose another folder, data_dir=..."
+        ) from error
     return _loaded(path)
 
 
@@ -76,7 +78,7 @@ def _loaded(path: Path) -> tuple[Arrays, str]:
 def _play(name: str, n: int, seed: int) -> Arrays:
     try:
         import gymnasium
-        import mujoco  # noqa: F401 - gymnasium's own message says less
+        import mujoco  # type: ignore[import-untyped]  # noqa: F401 - gymnasium's own message says less
     except ImportError as error:
         raise UserError("dataset=mujoco_returns needs MuJoCo: pip install 'gymnasium[mujoco]'") from error
     with warnings.catch_warnings():

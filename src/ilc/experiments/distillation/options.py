@@ -51,9 +51,7 @@ class OptimizerOptions:
         if self.kind == "adam":
             betas = (self.momentum, 0.999)
             return torch.optim.Adam(parameters, lr=self.lr, betas=betas, weight_decay=self.weight_decay)
-        return torch.optim.SGD(
-            parameters, lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay
-        )
+        return torch.optim.SGD(parameters, lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ All inputs and outputs lead with the replica, ``[R, N, ...]``; no replica sees a
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
-import torch.nn.functional as F  # noqa: N812 - its usual name
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
 class Linear(nn.Module):
-    """R linear layers, ``[R, ..., in_features]`` to ``[R, ..., out_features]``, each begun as ``nn.Linear`` begins.
+    """R linear layers, ``[R, ..., in_features]`` to ``[R, ..., out_features]``, begun as PyTorch's begin.
 
     Args:
         in_features: of the input.
@@ -31,7 +33,8 @@ class Linear(nn.Module):
         bound = in_features**-0.5
 
         def uniform(*shape: int) -> Tensor:
-            return torch.stack([torch.rand(*shape, generator=g) for g in generators]) * 2 * bound - bound
+            drawn = torch.stack([torch.rand(*shape, generator=g) for g in generators])
+            return (2 * drawn - 1) * bound
 
         self.weight = nn.Parameter(uniform(in_features, out_features))
         self.bias = nn.Parameter(uniform(1, out_features))
@@ -43,7 +46,7 @@ class Linear(nn.Module):
         if self.length is not None:
             weight = weight * (self.length / weight.norm(dim=1, keepdim=True))
         flat = torch.baddbmm(self.bias, inputs.flatten(1, -2), weight)
-        return flat.unflatten(1, inputs.shape[1:-1])
+        return flat.reshape(*inputs.shape[:-1], -1)
 
 
 class Convolution(nn.Module):
@@ -78,8 +81,9 @@ class Convolution(nn.Module):
         self.convolve = F.conv1d if dimensions == 1 else F.conv2d
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """``[N, R * in_channels, ...]`` to ``[N, R * out_channels, ...]``: replicas lie side by side as groups."""
-        return self.convolve(inputs, self.weight, self.bias, padding="same", groups=self.replicas)
+        """``[N, R * in_channels, ...]`` to ``[N, R * out_channels, ...]``: replicas are groups."""
+        outputs: Tensor = self.convolve(inputs, self.weight, self.bias, padding="same", groups=self.replicas)
+        return outputs
 
 
 class Perceptron(nn.Module):
@@ -92,8 +96,7 @@ class Perceptron(nn.Module):
 
     def __init__(self, sizes: list[int], generators: list[torch.Generator]) -> None:
         super().__init__()
-        pairs = zip(sizes[:-1], sizes[1:], strict=True)
-        self.layers = nn.ModuleList(Linear(before, after, generators) for before, after in pairs)
+        self.layers = nn.ModuleList(Linear(before, after, generators) for before, after in pairwise(sizes))
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return ``[R, ..., out_features]``."""

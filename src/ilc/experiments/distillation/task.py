@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -133,10 +134,10 @@ class DistillationTask:
         outputs, _ = functional_call(self.model, after, (examples.inputs,))
         losses = self.problem.label_loss(outputs, examples.targets)
         loss = (losses * real).sum(1) / real.sum(1)
-        loss.sum().backward()
+        loss.sum().backward()  # type: ignore[no-untyped-call]
         gradients = [p.grad for p in self.teacher.parameters() if p.grad is not None]
         norm = float(torch.stack([gradient.square().sum() for gradient in gradients]).sum().sqrt())
-        if norm != norm or norm == float("inf"):
+        if not math.isfinite(norm):
             raise UserError(
                 f"the meta-gradient is not finite at meta-step {self.step // self.student_steps + 1}: "
                 "choose a smaller inner.lr, teaching.weight or teaching.n_inner"
@@ -181,18 +182,21 @@ class DistillationTask:
     def state_dict(self) -> dict[str, Any]:
         """Student, teacher, their optimizers, the split and the step."""
         state: dict[str, Any] = {
-            "student": self.weights,
+            "model": self.weights,
             "student_optimizer": self.state,
             "split": self.split.order,
             "step": self.step,
         }
         if self.teacher is not None:
-            state |= {"teacher": self.teacher.state_dict(), "meta_optimizer": self.meta_optimizer.state_dict()}
+            state |= {
+                "teacher": self.teacher.state_dict(),
+                "meta_optimizer": self.meta_optimizer.state_dict(),
+            }
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from there."""
-        self.weights, self.state = state["student"], state["student_optimizer"]
+        self.weights, self.state = state["model"], state["student_optimizer"]
         self.model.load_state_dict(self.weights)
         self.split.order, self.step = state["split"], state["step"]
         if self.teacher is not None:

@@ -64,11 +64,7 @@ def train(
     state: Mapping[str, Tensor],
     batches: Iterable[Batch],
 ) -> tuple[Tensors, Tensors]:
-    """The same steps for good: nothing is remembered of how they came about.
-
-    Args:
-        loss, parameters, optimizer, state, batches: as ``unroll`` has them.
-    """
+    """The steps of ``unroll``, whose arguments it takes, for good: nothing can be differentiated then."""
     weights, carried = dict(parameters), dict(state)
     for batch in batches:
         weights = {name: value.detach().requires_grad_() for name, value in weights.items()}

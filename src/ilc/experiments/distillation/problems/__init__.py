@@ -1,0 +1,1 @@
+"""The four problems of the thesis's chapter 4, each a ``Problem``."""

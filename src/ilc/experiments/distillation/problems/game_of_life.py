@@ -6,9 +6,10 @@ Thesis, section 4.4.2 and appendix C.3.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - its usual name
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ilc.experiments.distillation.examples import Replicas
@@ -28,7 +29,7 @@ def next_board(boards: Tensor) -> Tensor:
 
 
 class GameOfLife:
-    """From a random board to its centre cell after T steps; the teacher mixes the frames between for each map.
+    """From a random board to its centre cell after T steps; the teacher mixes the boards between.
 
     The frames come in an order that is random but the same for all examples of a replica.
 
@@ -117,8 +118,7 @@ class _Student(nn.Module):
     def __init__(self, layers: int, filters: int, gain: float, generators: list[torch.Generator]) -> None:
         super().__init__()
         widths = [1, *[filters] * layers]
-        pairs = zip(widths[:-1], widths[1:], strict=True)
-        self.layers = nn.ModuleList(Convolution(i, o, generators, gain=gain) for i, o in pairs)
+        self.layers = nn.ModuleList(Convolution(i, o, generators, gain=gain) for i, o in pairwise(widths))
         self.readout = Linear(filters, 1, generators)
         self.n = len(generators)
 
@@ -132,6 +132,8 @@ class _Student(nn.Module):
 
 
 class _Teacher(nn.Module):
+    asks: Tensor
+
     def __init__(self, attention: Tensor, asks: Tensor) -> None:
         super().__init__()
         self.attention = nn.Parameter(attention)

@@ -1,8 +1,9 @@
-"""The return of 16 random actions in MuJoCo; what happens along the way is privileged (thesis, section 4.4.3)."""
+"""The return of 16 random actions in MuJoCo; what happens on the way is privileged (thesis, 4.4.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -71,17 +72,11 @@ class MujocoReturns:
         self.teacher_channels, self.teacher_units = list(teacher_channels), teacher_units
         longest = max(n_train)
         arrays, _ = rollouts(Path(data_dir) / "mujoco", environment, longest + n_test, collection_seed)
-        states, actions, after, rewards = (
-            torch.from_numpy(np.array(arrays[part])) for part in ("states", "actions", "next_states", "rewards")
-        )
-        spread = states[:longest].std(0).clamp(min=1e-6)
-        inputs = torch.cat([(states - states[:longest].mean(0)) / spread, _standard(actions.flatten(1), longest)], 1)
-        frames = torch.cat(
-            [(after - states[:longest].mean(0)) / spread, _standard(rewards, longest, pooled=True)[..., None]], -1
-        )
+        play = {part: torch.from_numpy(np.array(values)) for part, values in arrays.items()}
+        inputs, frames = _standardised(play, longest)
         self.n_inputs, self.n_frame = inputs.shape[1], frames.shape[-1]
         frames = _ablated(frames, shuffled_time, noise_frames, generator_for(seed, "ablation"))
-        bins = return_bins(rewards.sum(1), longest)
+        bins = return_bins(play["rewards"].sum(1), longest)
         n = len(self.replicas.seeds)
         shared = Examples(*(part.expand(n, *part.shape) for part in (inputs, frames, bins)))
         self.data = ProblemData(
@@ -139,10 +134,20 @@ def return_bins(returns: Tensor, n_train: int) -> Tensor:
     return torch.from_numpy(np.minimum(ranks * BINS, BINS - 1).astype(np.int64))
 
 
-def _standard(values: Tensor, n_train: int, pooled: bool = False) -> Tensor:
-    """Standardised by the training examples, each column or all together."""
-    train = values[:n_train].flatten() if pooled else values[:n_train]
-    return (values - train.mean(0)) / train.std(0).clamp(min=1e-6)
+def _standardised(play: dict[str, Tensor], n_train: int) -> tuple[Tensor, Tensor]:
+    """Inputs ``[N, D + 16 A]`` and frames ``[N, 16, D + 1]``, standardised by the training examples."""
+
+    def moments(values: Tensor) -> tuple[Tensor, Tensor]:
+        return values.mean(0), values.std(0).clamp(min=1e-6)
+
+    # The states on the way by those of the states where examples begin, as in the thesis.
+    mean, spread = moments(play["states"][:n_train])
+    actions = play["actions"].flatten(1)
+    action_mean, action_spread = moments(actions[:n_train])
+    reward_mean, reward_spread = moments(play["rewards"][:n_train].flatten())
+    inputs = torch.cat([(play["states"] - mean) / spread, (actions - action_mean) / action_spread], 1)
+    rewards = ((play["rewards"] - reward_mean) / reward_spread)[..., None]
+    return inputs, torch.cat([(play["next_states"] - mean) / spread, rewards], -1)
 
 
 def _ablated(frames: Tensor, shuffled: bool, noise: int, generator: torch.Generator) -> Tensor:
@@ -158,8 +163,7 @@ def _ablated(frames: Tensor, shuffled: bool, noise: int, generator: torch.Genera
 class _Student(nn.Module):
     def __init__(self, widths: list[int], generators: list[torch.Generator]) -> None:
         super().__init__()
-        pairs = zip(widths[:-1], widths[1:], strict=True)
-        self.layers = nn.ModuleList(Linear(i, o, generators, weight_norm=True) for i, o in pairs)
+        self.layers = nn.ModuleList(Linear(i, o, generators, weight_norm=True) for i, o in pairwise(widths))
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, list[Tensor]]:
         hidden = [self.layers[0](inputs)]

@@ -1,4 +1,4 @@
-"""Task B: the privileged data knows the distribution that the label was drawn from (thesis, section 4.4.1)."""
+"""Task B: the privileged data knows the distribution that the label is drawn from (thesis, 4.4.1)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ class NoisyLabels:
     def entropy(self, outputs: Tensor) -> Tensor:
         """Of the outputs' classes, ``[R, B]``, in nats."""
         logs = outputs.log_softmax(-1)
-        return -(logs.exp() * logs).sum(-1)
+        entropy: Tensor = -(logs.exp() * logs).sum(-1)
+        return entropy
 
     def measures(self, outputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
         """``kl`` from the true probabilities, ``loss`` with the classes drawn, ``accuracy``."""

@@ -1,11 +1,11 @@
-"""Task A: the privileged data says the label in two numbers, but cannot be predicted (thesis, section 4.4.1)."""
+"""Task A: the privileged data says the label in two numbers, but cannot be predicted (thesis, 4.4.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - its usual name
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ilc.experiments.distillation.examples import Replicas
