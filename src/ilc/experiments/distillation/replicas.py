@@ -34,7 +34,8 @@ class Linear(nn.Module):
 
         def uniform(*shape: int) -> Tensor:
             drawn = torch.stack([torch.rand(*shape, generator=g) for g in generators])
-            return (2 * drawn - 1) * bound
+            values: Tensor = (2 * drawn - 1) * bound
+            return values
 
         self.weight = nn.Parameter(uniform(in_features, out_features))
         self.bias = nn.Parameter(uniform(1, out_features))

@@ -43,7 +43,7 @@ class Split:
         shuffled = self._shuffled(self.n_training, passes)
         rows = torch.arange(len(self.sizes))[:, None]
         chosen = self.order[rows, self.n_validation[:, None] + shuffled[rows, in_pass, slot]]
-        return chosen.unflatten(1, (steps, self.batch_size)).transpose(0, 1)
+        return chosen.reshape(-1, steps, self.batch_size).transpose(0, 1)
 
     @staticmethod
     def _shuffled(counts: Tensor, times: int) -> Tensor:

@@ -176,8 +176,13 @@ class DistillationTask:
         return metrics
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """Nothing beside the selected evaluation."""
-        return {}
+        """``best/NAME/test/...``: each replica's best test value over training, which the thesis reports."""
+        best = {}
+        for key in selected:
+            if "/test/" in key:
+                values = [metrics[key] for metrics in evaluations]
+                best[f"best/{key}"] = max(values) if key.endswith("/accuracy") else min(values)
+        return best
 
     def state_dict(self) -> dict[str, Any]:
         """Student, teacher, their optimizers, the split and the step."""

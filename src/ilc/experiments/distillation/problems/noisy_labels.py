@@ -52,7 +52,8 @@ class NoisyLabels:
 
     def _draw(self, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         def uniform(rows: int, columns: int) -> Tensor:
-            return (torch.rand(rows, columns, generator=generator) * 2 - 1) * columns**-0.5
+            values: Tensor = (torch.rand(rows, columns, generator=generator) * 2 - 1) * columns**-0.5
+            return values
 
         projection, view = uniform(HIDDEN, self.dimensions), uniform(PRIVILEGED, HIDDEN)
         inputs = torch.randn(n, self.dimensions, generator=generator)
