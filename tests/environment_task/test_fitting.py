@@ -28,7 +28,13 @@ from ilc.objectives import RISKS
 
 ROOT = Path(__file__).parents[2]
 DATASETS, MODELS = (
-    sorted(path.stem for path in (ROOT / "conf" / group).glob("*.yaml")) for group in ("dataset", "model")
+    sorted(
+        path.stem
+        for path in (ROOT / "conf" / group).glob("*.yaml")
+        # Those are no environments; they bring networks and losses of their own.
+        if "ilc.experiments.distillation" not in path.read_text()
+    )
+    for group in ("dataset", "model")
 )
 
 

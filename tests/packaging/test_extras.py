@@ -29,6 +29,7 @@ EXTRAS = {
     "figures": {"figures"},
     "experiments": {"experiments", "figures", "consistency"},
     "experiments/coinrun": {"experiments", "figures", "coinrun"},
+    "experiments/distillation": {"experiments", "figures"},
     "runs/cluster": {"experiments", "cluster"},
     "runs/search": {"experiments", "search"},
     "runs/search/server.py": {"search", "postgres"},
