@@ -243,10 +243,14 @@ def extremes(bench: Bench) -> Iterator[tuple[str, Case]]:
         yield " ".join([name, text]), lambda command=command: bench.answered(command)  # type: ignore[misc]
 
 
+PROBLEMS = ("noisy_privileged", "noisy_labels", "game_of_life", "mujoco_returns")
+"""Choices of ``dataset`` that are no environments but problems of ``experiment=distillation``."""
+
+
 def pairs(bench: Bench) -> Iterator[tuple[str, Case]]:
     drawn = bench.drawn
     groups = {
-        "dataset": [name for name in choices("dataset") if name != "coinrun"],
+        "dataset": [name for name in choices("dataset") if name not in ("coinrun", *PROBLEMS)],
         "model": choices("model"),
         "aggregator": choices("aggregator"),
         "optimizer": choices("optimizer"),

@@ -8,4 +8,6 @@ a student and a teacher of one's own.
 from ilc.experiments.distillation.functional_optimizers import SGD, Adam
 from ilc.experiments.distillation.unroll import train, unroll
 
+TITLE = "Distilled trajectories (thesis, chapter 4)"
+
 __all__ = ["SGD", "Adam", "train", "unroll"]
