@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +45,28 @@ def test_method_of_the_extending_page_follows_its_steps(root: Path) -> None:
         method.before_step(step, optimizer)
         names.append(type(method.aggregator).__name__)
     assert names == ["Mean", "Mean", "AndMask", "AndMask"]
+
+
+def test_the_readmes_aggregator_goes_through_the_readmes_sweep(
+    root: Path, tmp_path: Path, tiny: tuple[str, ...]
+) -> None:
+    """One file and one config of two words, beside a choice whose threshold it does not have."""
+    for folder in ("src", "conf"):
+        shutil.copytree(root / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (snippet,) = (text for text in blocks(root / "README.md", "python") if "class MedianSign" in text)
+    (tmp_path / "src" / "ilc" / "aggregators" / "median_sign.py").write_text(snippet)
+    config = tmp_path / "conf" / "aggregator" / "median_sign.yaml"
+    config.write_text("_target_: ilc.aggregators.median_sign.MedianSign\n")
+    swept = ("aggregator=and_mask,median_sign", "aggregator.agreement_threshold=0.5,0.9")
+    subprocess.run(
+        [sys.executable, str(tmp_path / "src" / "train.py"), "-m", *tiny, *swept],
+        cwd=tmp_path,
+        check=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
+    )
+    runs = sorted(path.parent.name.split("-")[0] for path in tmp_path.rglob("summary.json"))
+    assert runs == ["MedianSign", "and_mask", "and_mask"]
 
 
 def test_study_of_the_extending_page_is_read(root: Path, tmp_path: Path) -> None:
