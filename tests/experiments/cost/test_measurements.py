@@ -87,7 +87,7 @@ def test_a_row_per_way_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (table.milliseconds > 0).all()
     assert (table.times_plain[table.way == ways.PLAIN] == 1).all()
     assert (table.times_plain_with_adam > 0).all()
-    # Memory where it is asked for, and of many environments what goes through them one by one, in a process of its own.
+    # Memory where it is asked for, and of many environments what goes through them one by one.
     assert set(table.way[table.step_peak_mb.notna() & (table.examples == 1)]) == {
         "per_example_loss",
         "authors' loop",
