@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ilc.kernels.compiled import run
+from ilc.kernels.compiled import prange, run
 
 
 def normalise_backward(
@@ -22,13 +22,11 @@ def normalise_backward(
     ones, normed = delta.new_empty(delta.shape[:2]), delta.new_empty(delta.shape[:2])
     rows = [value.detach().view(*x.shape[:2], -1).numpy() for value in (x, delta, normalised, passed)]
     others = [value.detach().numpy() for value in (mean, invstd, scale, ones, normed)]
-    run(_normalise_backward, len(x), x[0].numel(), *rows, *others, any_order=True)
+    run(_normalise_backward, x.numel(), *rows, *others, any_order=True)
     return normalised, passed, ones, normed
 
 
 def _normalise_backward(
-    start: int,
-    stop: int,
     x: Any,
     delta: Any,
     normalised: Any,
@@ -40,7 +38,7 @@ def _normalise_backward(
     normed: Any,
 ) -> None:
     count = x.dtype.type(x.shape[0] * x.shape[2])
-    for e in range(start, stop):
+    for e in prange(x.shape[0]):
         for c in range(x.shape[1]):
             xs, deltas, normal, down = x[e, c], delta[e, c], normalised[e, c], passed[e, c]
             center, width, factor = mean[c], invstd[c], scale[c]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
-from itertools import pairwise
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -35,38 +35,58 @@ def installed() -> bool:
     return found
 
 
-def run(
-    kernel: Callable[..., Any], n: int, values_per_item: int, *arrays: Any, any_order: bool = False
-) -> list[Any]:
-    """Call ``kernel(start, stop, *arrays)`` for all of ``n`` independent items, in PyTorch's threads.
+def run(kernel: Callable[..., Any], n_values: int, *arrays: Any, any_order: bool = False) -> None:
+    """Call ``kernel(*arrays)``, whose outer loop is a ``prange``, in PyTorch's threads.
 
     Args:
-        kernel: a plain function that numba can compile.
-        n: items.
-        values_per_item: how much work one is.
+        kernel: a plain function that numba can compile; it returns nothing.
+        n_values: how many values it goes through.
         arrays: numpy's.
         any_order: let the compiler add in another order than written.
-
-    Returns:
-        What each part returned.
     """
-    function = _compiled(kernel, any_order)
-    threads = max(1, min(torch.get_num_threads(), n * values_per_item // _VALUES_PER_THREAD))
-    if threads == 1:
-        return [function(0, n, *arrays)]
-    parts = list(pairwise(n * i // threads for i in range(threads + 1)))
-    others = [_pool().submit(function, start, stop, *arrays) for start, stop in parts[1:]]
-    return [function(*parts[0], *arrays), *(other.result() for other in others)]
+    threads = max(1, min(torch.get_num_threads(), n_values // _VALUES_PER_THREAD))
+    parallel = threads > 1 and _may_share()
+    function = _compiled(kernel, any_order, parallel)
+    if parallel:
+        numba: Any = import_module("numba")
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    function(*arrays)
+
+
+prange: Any = range
+"""What a kernel writes for the loop that is divided among threads."""
 
 
 @cache
-def _compiled(kernel: Callable[..., Any], any_order: bool) -> Callable[..., Any]:
-    from numba import njit
-
+def _compiled(kernel: Any, any_order: bool, parallel: bool) -> Callable[..., Any]:
+    numba: Any = import_module("numba")
     _teach_once()
     fast: Any = {"reassoc", "contract"} if any_order else False
-    compiled: Callable[..., Any] = njit(nogil=True, cache=True, error_model="numpy", fastmath=fast)(kernel)
+    # The same function with another ``prange``, which numba knows by what it is rather than by its name.
+    known = {**kernel.__globals__, "prange": numba.prange if parallel else range}
+    function = FunctionType(kernel.__code__, known, kernel.__name__)
+    function.__qualname__ = f"{kernel.__qualname__}.{'parallel' if parallel else 'serial'}"
+    options = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": fast, "parallel": parallel}
+    compiled: Callable[..., Any] = numba.njit(**options)(function)
     return compiled
+
+
+@cache
+def _may_share() -> bool:
+    """Whether numba can use OpenMP, and so the very threads of PyTorch.
+
+    PyTorch's threads go on spinning for a while after each of its calls: others, on the same cores, would
+    wait for them (measured: two threads of our own took longer than one).
+    """
+    if find_spec("numba.np.ufunc.omppool") is None:
+        return False
+    try:
+        import_module("numba.np.ufunc.omppool")
+    except ImportError:
+        return False
+    numba: Any = import_module("numba")
+    numba.config.THREADING_LAYER = "omp"
+    return True
 
 
 @cache
@@ -74,10 +94,10 @@ def _teach_once() -> None:
     teach_numba()
 
 
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, torch.get_num_threads() - 1), thread_name_prefix="ilc-kernel")
+def _forget_threads() -> None:
+    """A forked process has none of its parent's threads, and OpenMP ends it if it asks for them."""
+    global _may_share  # noqa: PLW0603
+    _may_share = cache(lambda: False)
 
 
-# A forked process has the pool but none of its threads.
-os.register_at_fork(after_in_child=_pool.cache_clear)
+os.register_at_fork(after_in_child=_forget_threads)

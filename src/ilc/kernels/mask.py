@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from ilc.kernels.compiled import run
+from ilc.kernels.compiled import prange, run
 
 _BLOCK = 1024
 
@@ -18,15 +19,17 @@ def masked_mean(total: Tensor, sign_sum: Tensor, update: Tensor, required: int, 
         How many were kept. All tensors are flat and contiguous.
     """
     arrays = [value.numpy() for value in (total, sign_sum, update)]
-    return sum(run(_masked_mean, len(total), 1, *arrays, required, n, any_order=True))
+    n_kept = torch.zeros(-(-len(total) // _BLOCK), dtype=torch.int64)
+    run(_masked_mean, len(total), *arrays, n_kept.numpy(), required, n, any_order=True)
+    return int(n_kept.sum())
 
 
-def _masked_mean(start: int, stop: int, total: Any, sign_sum: Any, update: Any, required: int, n: int) -> int:
+def _masked_mean(total: Any, sign_sum: Any, update: Any, n_kept: Any, required: int, n: int) -> None:
     least, number = sign_sum.dtype.type(required), total.dtype.type(n)
     one, none = total.dtype.type(1), total.dtype.type(0)
-    n_kept = 0
-    for first in range(start, stop, _BLOCK):
-        last = min(first + _BLOCK, stop)
+    for block in prange(len(n_kept)):
+        first = block * _BLOCK
+        last = min(first + _BLOCK, len(total))
         totals, signs, updates = total[first:last], sign_sum[first:last], update[first:last]
         # Whole numbers, which a short sum in floating point holds exactly and adds up side by side.
         kept = none
@@ -35,5 +38,4 @@ def _masked_mean(start: int, stop: int, total: Any, sign_sum: Any, update: Any, 
             kept += keep
             # A product rather than a choice, so that a gradient that is not a number stays one.
             updates[j] = totals[j] * keep / number
-        n_kept += int(kept)
-    return n_kept
+        n_kept[block] = int(kept)

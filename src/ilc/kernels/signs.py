@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ilc.kernels.compiled import run
+from ilc.kernels.compiled import prange, run
 from ilc.kernels.population_count import population_count
 
 # Words at once, which are 128 examples: their counts stay in registers.
@@ -23,7 +23,7 @@ def product_of_signs(delta: Tensor, x: Tensor) -> Tensor:
     What is not a number counts as zero.
     """
     result = x.new_empty(delta.shape[1], x.shape[1])
-    run(_product, len(result), x.shape[1] * -(-len(x) // 32), *_bits(delta), *_bits(x), result.numpy())
+    run(_product, result.numel() * -(-len(x) // 32), *_bits(delta), *_bits(x), result.numpy())
     return result
 
 
@@ -31,24 +31,24 @@ def _bits(values: Tensor) -> tuple[Any, Any]:
     """Which of ``[E, columns]`` are negative and which are not zero, ``[words, columns]`` each."""
     n_words = -(-len(values) // (32 * _WORDS)) * _WORDS
     negative, clear = (torch.zeros(n_words, values.shape[1], dtype=torch.uint32).numpy() for _ in range(2))
-    run(_pack, 1, 1, values.detach().contiguous().numpy(), negative, clear)
+    run(_pack, values.numel(), values.detach().contiguous().numpy(), negative, clear)
     return negative, clear
 
 
-def _pack(start: int, stop: int, values: Any, negative: Any, clear: Any) -> None:
+def _pack(values: Any, negative: Any, clear: Any) -> None:
     word = clear.dtype.type
-    for e in range(values.shape[0]):
-        row, minus, some, bit = values[e], negative[e >> 5], clear[e >> 5], word(e & 31)
-        for j in range(len(row)):
-            minus[j] |= word(row[j] < 0) << bit
-            some[j] |= word((row[j] < 0) | (row[j] > 0)) << bit
+    for w in prange(len(clear)):
+        minus, some = negative[w], clear[w]
+        for e in range(32 * w, min(32 * w + 32, len(values))):
+            row, bit = values[e], word(e & 31)
+            for j in range(len(row)):
+                minus[j] |= word(row[j] < 0) << bit
+                some[j] |= word((row[j] < 0) | (row[j] > 0)) << bit
 
 
-def _product(
-    start: int, stop: int, negative_a: Any, clear_a: Any, negative_b: Any, clear_b: Any, result: Any
-) -> None:
+def _product(negative_a: Any, clear_a: Any, negative_b: Any, clear_b: Any, result: Any) -> None:
     number = result.dtype.type
-    for row in range(start, stop):
+    for row in prange(len(result)):
         for first in range(0, result.shape[1], _BLOCK):
             last = min(first + _BLOCK, result.shape[1])
             few = result[row, first:last]

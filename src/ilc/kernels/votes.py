@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ilc.kernels.compiled import run
+from ilc.kernels.compiled import prange, run
 
 # Columns at once, whose sums stay in the first cache.
 _BLOCK = 1024
@@ -14,7 +14,7 @@ _BLOCK = 1024
 
 def add_sums(votes: Tensor, total: Tensor, sign_sum: Tensor) -> None:
     """Add votes ``[few, columns]`` and their signs to flat sums ``[columns]``, all contiguous."""
-    run(_add_sums, votes.shape[1], len(votes), votes.numpy(), total.numpy(), sign_sum.numpy())
+    run(_add_sums, votes.numel(), votes.numpy(), total.numpy(), sign_sum.numpy())
 
 
 def add_mixed_signs(
@@ -26,13 +26,14 @@ def add_mixed_signs(
     ``[rows, columns]``.
     """
     arrays = [value.numpy() for value in (votes, ones, normed, sum_ones, sum_normed, sign_sum)]
-    run(_add_mixed_signs, votes.shape[1], len(votes) * votes.shape[2], *arrays)
+    run(_add_mixed_signs, votes.numel(), *arrays)
 
 
-def _add_sums(start: int, stop: int, votes: Any, total: Any, sign_sum: Any) -> None:
+def _add_sums(votes: Any, total: Any, sign_sum: Any) -> None:
     one, none = sign_sum.dtype.type(1), sign_sum.dtype.type(0)
-    for first in range(start, stop, _BLOCK):
-        last = min(first + _BLOCK, stop)
+    for block in prange((len(total) + _BLOCK - 1) // _BLOCK):
+        first = block * _BLOCK
+        last = min(first + _BLOCK, len(total))
         totals, signs = total[first:last], sign_sum[first:last]
         for e in range(votes.shape[0]):
             few = votes[e, first:last]
@@ -42,10 +43,10 @@ def _add_sums(start: int, stop: int, votes: Any, total: Any, sign_sum: Any) -> N
 
 
 def _add_mixed_signs(
-    start: int, stop: int, votes: Any, ones: Any, normed: Any, sum_ones: Any, sum_normed: Any, sign_sum: Any
+    votes: Any, ones: Any, normed: Any, sum_ones: Any, sum_normed: Any, sign_sum: Any
 ) -> None:
     one, none = sign_sum.dtype.type(1), sign_sum.dtype.type(0)
-    for row in range(start, stop):
+    for row in prange(votes.shape[1]):
         for first in range(0, votes.shape[2], _BLOCK):
             last = min(first + _BLOCK, votes.shape[2])
             s0, s1, signs = sum_ones[row, first:last], sum_normed[row, first:last], sign_sum[row, first:last]
