@@ -105,3 +105,11 @@ class Perceptron(nn.Module):
             inputs = layer(inputs).relu()
         outputs: Tensor = self.layers[-1](inputs)
         return outputs
+
+
+class PerceptronTeacher(Perceptron):
+    """A perceptron that asks something of each of S batches: ``[R, S, B, ...]`` to S times ``[R, B, ...]``."""
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+        """Return what is asked on each batch."""
+        return super().forward(inputs).unbind(1)

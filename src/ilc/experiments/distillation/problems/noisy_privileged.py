@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ilc.experiments.distillation.examples import Replicas
-from ilc.experiments.distillation.replicas import Linear, Perceptron
+from ilc.experiments.distillation.replicas import Linear, Perceptron, PerceptronTeacher
 from ilc.experiments.distillation.teaching_losses import squared_error
 
 
@@ -63,7 +63,7 @@ class NoisyPrivileged:
     def teacher(self) -> nn.Module:
         """``[R, S, B, 4]`` to S times ``[R, B, K]``."""
         sizes = [4, *self.teacher_units, self.student_units[0]]
-        return _Teacher(sizes, self.replicas.generators("teacher"))
+        return PerceptronTeacher(sizes, self.replicas.generators("teacher"))
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Binary cross-entropy."""
@@ -88,8 +88,3 @@ class _Student(nn.Module):
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         hidden = self.first(inputs)
         return self.rest(hidden).squeeze(-1), hidden
-
-
-class _Teacher(Perceptron):
-    def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
-        return super().forward(inputs).unbind(1)
