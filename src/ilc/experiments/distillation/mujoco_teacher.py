@@ -66,5 +66,6 @@ class _BatchNorm(nn.Module):
         self.shift = nn.Parameter(torch.zeros(n, width, 1))
 
     def forward(self, values: Tensor) -> Tensor:
-        variance, mean = torch.var_mean(values, dim=(1, 4), keepdim=True, correction=0)
-        return (values - mean) * (variance + 1e-5).rsqrt() * self.scale + self.shift
+        centred = values - values.mean(4, keepdim=True).mean(1, keepdim=True)
+        variance = centred.square().mean(4, keepdim=True).mean(1, keepdim=True)
+        return centred * ((variance + 1e-5).rsqrt() * self.scale) + self.shift

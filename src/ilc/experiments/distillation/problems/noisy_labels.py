@@ -69,7 +69,9 @@ class NoisyLabels:
 
     def teacher(self) -> nn.Module:
         """``[R, S, B, 32]`` to S times logits ``[R, B, 4]``."""
-        return PerceptronTeacher([PRIVILEGED, *self.teacher_units, HIDDEN], self.replicas.generators("teacher"))
+        return PerceptronTeacher(
+            [PRIVILEGED, *self.teacher_units, HIDDEN], self.replicas.generators("teacher")
+        )
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Cross-entropy with the class that was drawn."""
