@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ilc.errors import UserError
 from ilc.experiments.distillation.examples import Replicas
 from ilc.experiments.distillation.replicas import Linear, Perceptron, PerceptronTeacher
 from ilc.experiments.distillation.teaching_losses import squared_error
@@ -25,11 +26,11 @@ class NoisyPrivileged:
         n_train: sizes of the training set.
         dimensions: D of the inputs.
         n_test: test examples.
-        student_units: of the two hidden layers; the first has no activation.
+        student_units: of the hidden layers; the first has no activation.
         teacher_units: of the hidden layers.
 
     Raises:
-        UserError: no seed, or too few examples.
+        UserError: no seed, too few examples, no hidden layer.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class NoisyPrivileged:
         student_units: Sequence[int] = (32, 128),
         teacher_units: Sequence[int] = (256, 256),
     ) -> None:
+        if not student_units:
+            raise UserError("dataset.student_units must name the units of a hidden layer at least, got []")
         self.replicas = Replicas(seed, n_seeds, n_train)
         self.dimensions = dimensions
         self.student_units, self.teacher_units = list(student_units), list(teacher_units)
