@@ -1,4 +1,4 @@
-"""Asked to stop, a run loses nothing and ends with the same numbers. Killed: ``environment_task/test_killed.py``."""
+"""Asked to stop, a run ends with the same numbers. Killed: ``environment_task/test_killed.py``."""
 
 from __future__ import annotations
 

@@ -176,8 +176,10 @@ class DistillationTask:
         return metrics
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """``best/REPLICA/test/...``, the best test value over training, which the thesis reports; and, of
-        problems that can say it, ``found/REPLICA/...``, what the teacher found."""
+        """The best test values over training, and what the teacher found.
+
+        ``best/REPLICA/test/...``, which the thesis reports; where the problem can say it ``found/...``.
+        """
         remarks = {}
         for key in selected:
             if "/test/" in key:

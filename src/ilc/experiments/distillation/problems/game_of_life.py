@@ -109,8 +109,7 @@ class GameOfLife:
         return mixed_frames(hidden, *signal)
 
     def found(self, teacher: nn.Module) -> dict[str, Tensor]:
-        """What the attention found: ``layerK/stepT``, the mean over filters of the attention that layer K is
-        asked to pay to the board after step T, ``[R]``."""
+        """Attention of layer K to the board after step T, mean over filters: ``layerK/stepT``, ``[R]``."""
         assert isinstance(teacher, _Teacher)
         attention = teacher.attention.detach().softmax(1).mean(3).cpu()  # [R, T, K]
         frame = self.orders().argsort(1)  # where the board after each step is
