@@ -62,6 +62,15 @@ BASES = {
         "model.width=2",
     ],
     "small_problems": ["problem=authors_regression", "n_seeds=1", "trainer.max_epochs=50"],
+    "distillation": [
+        "dataset.n_train=[16,24]",
+        "dataset.dimensions=6",
+        "dataset.n_test=10",
+        "dataset.teacher_units=[8]",
+        "batch_size=4",
+        "student_steps=3",
+        "teaching.n_inner=3",
+    ],
 }
 OF_ANOTHER_TYPE: dict[type, list[str]] = {
     bool: ["no", "1", "nan", "[1,2]", "{}", "null", "yes"],
@@ -259,7 +268,7 @@ def pairs(bench: Bench) -> Iterator[tuple[str, Case]]:
         "+dataset.batches": ["every_environment", "one_environment"],
     }
     for _ in range(60):
-        name = drawn.choice([name for name in BASES if name != "small_problems"])
+        name = drawn.choice([name for name in BASES if name not in ("small_problems", "distillation")])
         chosen = [
             f"{key}={drawn.choice(groups[key])}" for key in drawn.sample(list(groups), drawn.choice([2, 3]))
         ]

@@ -17,7 +17,8 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
             shown[name] = page.name
     costs = {"cost": "costs.md", "per_example_cost": "costs.md", "processes_cost": "scale.md"}
     others = {"verdicts": "README.md", "label_noise_rates": "memorisation.md"}
-    assert shown == {**others, **costs}
+    distillation = {"figure4_4": "distillation.md"}
+    assert shown == {**others, **costs, **distillation}
 
 
 def without_targets(table: str) -> str:

@@ -57,6 +57,18 @@ EXPERIMENTS = {
         "trainer.evaluation_examples=8",
     ),
     "small_problems": ("problem=authors_regression", "n_seeds=1", "trainer.max_epochs=50"),
+    "distillation": (
+        "dataset.n_train=[16,24]",
+        "dataset.dimensions=6",
+        "dataset.n_test=10",
+        "dataset.teacher_units=[8]",
+        "n_seeds=2",
+        "batch_size=4",
+        "student_steps=3",
+        "teaching.n_inner=3",
+        "trainer.max_epochs=40",
+        "trainer.evaluate_every=2",
+    ),
 }
 
 

@@ -17,6 +17,7 @@ from nbclient import NotebookClient
         ("irm_linear", "N = ", "N, STEPS = 2_000, 400", 4),
         ("spirals", "ENVIRONMENTS, EXAMPLES, EPOCHS = ", "ENVIRONMENTS, EXAMPLES, EPOCHS = 4, 64, 2", 4),
         ("coinrun", "LEVELS, STATES, TEST = ", "LEVELS, STATES, TEST, EPOCHS = 4, 12, 20, 2", 3),
+        ("distillation", "EXAMPLES, META_STEPS, INNER = ", "EXAMPLES, META_STEPS, INNER = 64, 2, 4", 2),
     ],
 )
 def test_notebook_runs(
@@ -42,7 +43,7 @@ def test_notebook_runs(
     assert len(pictures) == n_pictures
 
 
-@pytest.mark.parametrize("name", ["irm_linear", "spirals", "coinrun"])
+@pytest.mark.parametrize("name", ["irm_linear", "spirals", "coinrun", "distillation"])
 def test_outputs_are_committed(root: Path, name: str) -> None:
     """Who only reads it sees the pictures."""
     notebook = nbformat.read(root / "notebooks" / f"{name}.ipynb", as_version=4)

@@ -70,6 +70,14 @@ def test_the_frames_come_in_one_order_and_the_oracle_knows_it() -> None:
         assert torch.equal(board[:, 4, 4], data.targets[replica])
 
 
+def test_what_the_attention_found_is_told_by_step_whatever_the_order_of_the_frames() -> None:
+    problem = GameOfLife(seed=1, n_seeds=3, n_train=[8], steps=3, size=9)
+    found = problem.found(problem.oracle_teacher())
+    for layer in range(1, 10):
+        for step in range(1, 4):
+            assert found[f"layer{layer}/step{step}"].tolist() == [float(step == (layer + 2) // 3)] * 3
+
+
 def test_training_returns_fill_the_bins_equally_and_others_are_clipped() -> None:
     returns = torch.cat([torch.randn(3200), torch.tensor([-100.0, 100.0])])
     bins = return_bins(returns, 3200)

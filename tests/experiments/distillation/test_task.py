@@ -147,6 +147,9 @@ def test_a_meta_gradient_that_is_not_finite_stops_with_the_step_and_the_remedy()
         (["dataset.n_train=[2]"], "at least 4"),
         (["n_seeds=0"], "n_seeds must be at least 1"),
         (["batch_size=0"], "batch_size"),
+        (["dataset.n_test=0"], "n_test must be at least 1"),
+        (["dataset.student_units=[]"], "student_units must name"),
+        (["teacher.lr=1e300"], "32-bit"),
     ],
 )
 def test_what_makes_no_sense_is_refused(overrides: list[str], message: str) -> None:

@@ -110,7 +110,12 @@ class Replicas:
             draw: inputs, privileged data and targets of so many examples, from a generator.
             n_test: test examples.
             source: in words.
+
+        Raises:
+            UserError: no test example.
         """
+        if n_test < 1:
+            raise UserError(f"dataset.n_test must be at least 1, got {n_test}")
         longest = int(self.sizes.max())
         by_seed = {s: draw(longest + n_test, generator_for(s, "data")) for s in dict.fromkeys(self.seeds)}
         stacked = Examples(*(torch.stack([by_seed[s][part] for s in self.seeds]) for part in range(3)))

@@ -53,9 +53,10 @@ class SGD:
         """One step."""
         after, then = {}, {}
         for (name, value), gradient in zip(parameters.items(), gradients, strict=True):
-            direction = self.momentum * state[f"momentum/{name}"] + gradient + self.weight_decay * value
+            decayed = torch.add(gradient, value, alpha=self.weight_decay)
+            direction = torch.add(decayed, state[f"momentum/{name}"], alpha=self.momentum)
             then[f"momentum/{name}"] = direction
-            after[name] = value - self.lr * direction
+            after[name] = torch.add(value, direction, alpha=-self.lr)
         return after, then
 
 
@@ -94,10 +95,14 @@ class Adam:
         fade1, fade2 = 1 - self.beta1 ** float(step), 1 - self.beta2 ** float(step)
         after, then = {}, {"step": step}
         for (name, value), gradient in zip(parameters.items(), gradients, strict=True):
-            decayed = gradient + self.weight_decay * value
-            mean = self.beta1 * state[f"mean/{name}"] + (1 - self.beta1) * decayed
-            square = self.beta2 * state[f"square/{name}"] + (1 - self.beta2) * decayed.square()
+            decayed = torch.add(gradient, value, alpha=self.weight_decay)
+            mean = torch.lerp(state[f"mean/{name}"], decayed, 1 - self.beta1)
+            square = torch.addcmul(
+                self.beta2 * state[f"square/{name}"], decayed, decayed, value=1 - self.beta2
+            )
             then[f"mean/{name}"], then[f"square/{name}"] = mean, square
-            size = (square / fade2 + self.eps_root).sqrt() + self.eps
-            after[name] = value - self.lr / fade1 * mean / size
+            # Both corrections in numbers rather than tensors: few passes over memory, which is the cost here.
+            root = fade2**0.5
+            size = (square + self.eps_root * fade2).sqrt() + self.eps * root
+            after[name] = torch.addcdiv(value, mean, size, value=-self.lr * root / fade1)
         return after, then

@@ -52,8 +52,9 @@ class TrajectoryTeacher(nn.Module):
         flat = values.reshape(s, b, n, -1).permute(2, 0, 1, 3)
         middle = self.middle(flat).permute(1, 2, 0, 3)[..., None]
         outputs = self.last(self.middle_norm(middle).relu()[..., 0].permute(2, 0, 1, 3))
-        signals = outputs.unflatten(-1, (2, -1)).split(self.widths, dim=-1)
-        return [[signal[:, step] for signal in signals] for step in range(s)]
+        # unbind, whose gradient is one stack; that of an index per step is a whole tensor of zeros each.
+        layers = [part.unbind(1) for part in outputs.unflatten(-1, (2, -1)).split(self.widths, dim=-1)]
+        return [list(signal) for signal in zip(*layers, strict=True)]
 
 
 class _BatchNorm(nn.Module):
@@ -65,5 +66,6 @@ class _BatchNorm(nn.Module):
         self.shift = nn.Parameter(torch.zeros(n, width, 1))
 
     def forward(self, values: Tensor) -> Tensor:
-        variance, mean = torch.var_mean(values, dim=(1, 4), keepdim=True, correction=0)
-        return (values - mean) * (variance + 1e-5).rsqrt() * self.scale + self.shift
+        centred = values - values.mean(4, keepdim=True).mean(1, keepdim=True)
+        variance = centred.square().mean(4, keepdim=True).mean(1, keepdim=True)
+        return centred * ((variance + 1e-5).rsqrt() * self.scale) + self.shift

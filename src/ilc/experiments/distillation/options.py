@@ -11,6 +11,8 @@ from torch import nn
 from ilc.errors import UserError
 from ilc.experiments.distillation.functional_optimizers import SGD, Adam, FunctionalOptimizer
 
+LARGEST = torch.finfo(torch.float32).max
+
 
 @dataclass(frozen=True)
 class OptimizerOptions:
@@ -34,9 +36,10 @@ class OptimizerOptions:
     def __post_init__(self) -> None:
         if self.kind not in ("adam", "sgd"):
             raise UserError(f"an optimizer's kind must be adam or sgd, got {self.kind!r}")
-        if not (self.lr > 0 and 0 <= self.momentum < 1 and self.weight_decay >= 0):
+        if not (0 < self.lr < LARGEST and 0 <= self.momentum < 1 and 0 <= self.weight_decay < LARGEST):
             raise UserError(
-                "an optimizer needs lr above 0, momentum in [0, 1) and weight_decay of at least 0, got "
+                "an optimizer needs lr above 0, momentum in [0, 1) and weight_decay of at least 0, none "
+                "beyond 32-bit numbers, got "
                 f"{self.lr}, {self.momentum} and {self.weight_decay}"
             )
 

@@ -43,10 +43,12 @@ class Linear(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return ``[R, ..., out_features]``."""
-        weight = self.weight
-        if self.length is not None:
-            weight = weight * (self.length / weight.norm(dim=1, keepdim=True))
-        flat = torch.baddbmm(self.bias, inputs.flatten(1, -2), weight)
+        flat = inputs.flatten(1, -2)
+        if self.length is None:
+            flat = torch.baddbmm(self.bias, flat, self.weight)
+        else:  # The few outputs are scaled rather than the many weights.
+            scale = self.length * (self.weight * self.weight).sum(1, keepdim=True).rsqrt()
+            flat = torch.addcmul(self.bias, flat @ self.weight, scale)
         return flat.reshape(*inputs.shape[:-1], -1)
 
 
@@ -105,3 +107,11 @@ class Perceptron(nn.Module):
             inputs = layer(inputs).relu()
         outputs: Tensor = self.layers[-1](inputs)
         return outputs
+
+
+class PerceptronTeacher(Perceptron):
+    """A perceptron that asks something of each of S batches, ``[R, S, B, ...]`` to S of ``[R, B, ...]``."""
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+        """Return what is asked on each batch."""
+        return super().forward(inputs).unbind(1)

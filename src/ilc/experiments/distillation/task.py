@@ -176,13 +176,20 @@ class DistillationTask:
         return metrics
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """``best/NAME/test/...``: each replica's best test value over training, which the thesis reports."""
-        best = {}
+        """The best test values over training, and what the teacher found.
+
+        ``best/REPLICA/test/...``, which the thesis reports; where the problem can say it ``found/...``.
+        """
+        remarks = {}
         for key in selected:
             if "/test/" in key:
                 values = [metrics[key] for metrics in evaluations]
-                best[f"best/{key}"] = max(values) if key.endswith("/accuracy") else min(values)
-        return best
+                remarks[f"best/{key}"] = max(values) if key.endswith("/accuracy") else min(values)
+        if self.method.learns_to_teach and hasattr(self.problem, "found"):
+            for name, values in self.problem.found(self.teacher).items():
+                for replica, value in zip(self.data.names, values.tolist(), strict=True):
+                    remarks[f"found/{replica}/{name}"] = value
+        return remarks
 
     def state_dict(self) -> dict[str, Any]:
         """Student, teacher, their optimizers, the split and the step."""

@@ -108,6 +108,18 @@ class GameOfLife:
         """Squared error between maps and mixtures of frames."""
         return mixed_frames(hidden, *signal)
 
+    def found(self, teacher: nn.Module) -> dict[str, Tensor]:
+        """Attention of layer K to the board after step T, mean over filters: ``layerK/stepT``, ``[R]``."""
+        assert isinstance(teacher, _Teacher)
+        attention = teacher.attention.detach().softmax(1).mean(3).cpu()  # [R, T, K]
+        frame = self.orders().argsort(1)  # where the board after each step is
+        by_step = attention.gather(1, frame[..., None].expand_as(attention))
+        return {
+            f"layer{layer + 1}/step{step + 1}": by_step[:, step, layer]
+            for layer in range(by_step.shape[2])
+            for step in range(by_step.shape[1])
+        }
+
     def measures(self, outputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
         """Accuracy and loss."""
         right = (outputs > 0) == (targets > 0.5)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.experiments.distillation.examples import Replicas
-from ilc.experiments.distillation.replicas import Perceptron
+from ilc.experiments.distillation.replicas import Perceptron, PerceptronTeacher
 from ilc.experiments.distillation.teaching_losses import kl_on_outputs
 
 HIDDEN, PRIVILEGED = 4, 32
@@ -69,7 +69,9 @@ class NoisyLabels:
 
     def teacher(self) -> nn.Module:
         """``[R, S, B, 32]`` to S times logits ``[R, B, 4]``."""
-        return _Teacher([PRIVILEGED, *self.teacher_units, HIDDEN], self.replicas.generators("teacher"))
+        return PerceptronTeacher(
+            [PRIVILEGED, *self.teacher_units, HIDDEN], self.replicas.generators("teacher")
+        )
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Cross-entropy with the class that was drawn."""
@@ -97,8 +99,3 @@ class _Student(Perceptron):
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         outputs = super().forward(inputs)
         return outputs, outputs
-
-
-class _Teacher(Perceptron):
-    def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
-        return super().forward(inputs).unbind(1)

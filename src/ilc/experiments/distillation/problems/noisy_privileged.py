@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ilc.errors import UserError
 from ilc.experiments.distillation.examples import Replicas
-from ilc.experiments.distillation.replicas import Linear, Perceptron
+from ilc.experiments.distillation.replicas import Linear, Perceptron, PerceptronTeacher
 from ilc.experiments.distillation.teaching_losses import squared_error
 
 
@@ -25,11 +26,11 @@ class NoisyPrivileged:
         n_train: sizes of the training set.
         dimensions: D of the inputs.
         n_test: test examples.
-        student_units: of the two hidden layers; the first has no activation.
+        student_units: of the hidden layers; the first has no activation.
         teacher_units: of the hidden layers.
 
     Raises:
-        UserError: no seed, or too few examples.
+        UserError: no seed, too few examples, no hidden layer.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class NoisyPrivileged:
         student_units: Sequence[int] = (32, 128),
         teacher_units: Sequence[int] = (256, 256),
     ) -> None:
+        if not student_units:
+            raise UserError("dataset.student_units must name the units of a hidden layer at least, got []")
         self.replicas = Replicas(seed, n_seeds, n_train)
         self.dimensions = dimensions
         self.student_units, self.teacher_units = list(student_units), list(teacher_units)
@@ -63,7 +66,7 @@ class NoisyPrivileged:
     def teacher(self) -> nn.Module:
         """``[R, S, B, 4]`` to S times ``[R, B, K]``."""
         sizes = [4, *self.teacher_units, self.student_units[0]]
-        return _Teacher(sizes, self.replicas.generators("teacher"))
+        return PerceptronTeacher(sizes, self.replicas.generators("teacher"))
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Binary cross-entropy."""
@@ -88,8 +91,3 @@ class _Student(nn.Module):
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         hidden = self.first(inputs)
         return self.rest(hidden).squeeze(-1), hidden
-
-
-class _Teacher(Perceptron):
-    def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
-        return super().forward(inputs).unbind(1)

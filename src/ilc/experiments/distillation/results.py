@@ -1,0 +1,133 @@
+"""What the figures and claims of distilled trajectories share: tables by replica, published values."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+FOLDER = Path("distillation")
+
+DIMENSIONS = (64, 128, 256, 512)
+
+FIGURE_4_3 = {
+    "no_teacher": {
+        128: (0.53, 0.52, 0.51, 0.50),
+        256: (0.55, 0.53, 0.52, 0.51),
+        512: (0.66, 0.54, 0.52, 0.50),
+        1024: (0.89, 0.66, 0.52, 0.50),
+    },
+    "distill": {
+        128: (0.79, 0.55, 0.53, 0.53),
+        256: (0.95, 0.88, 0.55, 0.54),
+        512: (0.98, 0.97, 0.95, 0.62),
+        1024: (0.98, 0.98, 0.97, 0.95),
+    },
+}
+"""Test accuracy by examples, for each of ``DIMENSIONS``; read off the authors' drawing to about .01."""
+
+FIGURE_4_4 = {
+    "distill": 0.07,
+    "no_teacher": 1.05,
+    "entropy 0.1": 0.93,
+    "entropy 1": 0.29,
+    "entropy 10": 0.46,
+}
+"""Test KL after 16 epochs, read off the authors' drawing; that without a teacher is between 1.0 and 1.1."""
+
+TABLE_C_7 = {
+    "HalfCheetah": {"no_teacher": 0.0485, "auxiliary": 0.0477, "distill": 0.0427},
+    "Hopper": {"no_teacher": 0.00270, "auxiliary": 0.00224, "distill": 0.00132},
+    "Swimmer": {"no_teacher": 0.0169, "auxiliary": 0.0146, "distill": 0.00964},
+    "Walker2d": {"no_teacher": 0.0238, "auxiliary": 0.0211, "distill": 0.0164},
+}
+"""Lowest test error over training, eight runs (thesis)."""
+
+LABELS = {
+    "no_teacher": "no teacher",
+    "auxiliary": "auxiliary task",
+    "entropy 0.1": "entropy bonus 0.1",
+    "entropy 1": "entropy bonus 1",
+    "entropy 10": "entropy bonus 10",
+    "random": "frozen random teacher",
+    "oracle": "oracle teacher",
+    "fixed": "distilled, split fixed",
+    "redrawn": "distilled, split redrawn",
+}
+# Okabe and Ito's palette, and a style of line too, so that grey prints stay readable.
+COLORS = {
+    "no_teacher": "#D55E00",
+    "auxiliary": "#009E73",
+    "entropy 0.1": "#E69F00",
+    "entropy 1": "#009E73",
+    "entropy 10": "#CC79A7",
+    "random": "#666666",
+    "oracle": "#000000",
+    "fixed": "#56B4E9",
+    "redrawn": "#0072B2",
+}
+STYLES = {
+    "auxiliary": "--",
+    "entropy 0.1": "--",
+    "entropy 1": "-.",
+    "entropy 10": ":",
+    "random": ":",
+    "oracle": "--",
+    "fixed": "--",
+}
+
+_REPLICA = re.compile(r"((?:best|found)/)?n(\d+)/seed(\d+)/(\w+/\w+)")
+
+
+def runs(results: Path, name: str) -> pd.DataFrame:
+    """A row per run and replica of ``NAME_runs.csv``, with a column ``row``, a key of ``LABELS``."""
+    return _with_rows(by_replica(pd.read_csv(results / FOLDER / f"{name}_runs.csv")))
+
+
+def curves(results: Path, name: str) -> pd.DataFrame:
+    """A row per evaluation and replica of ``NAME_curves.csv``, with a column ``row``, a key of ``LABELS``."""
+    return _with_rows(by_replica(pd.read_csv(results / FOLDER / f"{name}_curves.csv")))
+
+
+def by_replica(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per run (or evaluation) and replica, from columns ``nN/seedS/SPLIT/MEASURE``.
+
+    Columns ``n_train`` and ``seed`` are the replica's, ``SPLIT/MEASURE``, ``best/SPLIT/MEASURE`` and
+    ``found/...`` its values; everything else is the run's.
+    """
+    parts = {str(c): match for c in table if (match := _REPLICA.fullmatch(str(c)))}
+    shared = table.drop(columns=[*parts, "seed"], errors="ignore")
+    shared = shared.drop(columns=[c for c in shared if str(c).split("/")[0] in ("train", "test", "best")])
+    replicas: dict[tuple[int, int], dict[str, str]] = {}
+    for column, match in parts.items():
+        kind, n, seed, value = match.groups()
+        replicas.setdefault((int(n), int(seed)), {})[column] = f"{kind or ''}{value}"
+    frames = []
+    for (n, seed), columns in replicas.items():
+        values = table[list(columns)].rename(columns=columns)
+        # Of runs with other replicas the columns are empty.
+        there = values.notna().any(axis=1)
+        frames.append(pd.concat([shared, values], axis=1)[there].assign(n_train=n, seed=seed))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _with_rows(table: pd.DataFrame) -> pd.DataFrame:
+    table["row"] = [_row(run) for _, run in table.iterrows()]
+    return table
+
+
+def _row(run: pd.Series) -> str:
+    method = str(run.method)
+    if method == "distill":
+        return str(run["teaching.split"])
+    if method == "fixed_teacher":
+        return str(run.get("fixed_teacher", "random"))
+    return f"entropy {run['entropy_weight']:g}" if method == "entropy_bonus" else method
+
+
+def mujoco(results: Path, kind: str) -> pd.DataFrame:
+    """Runs or curves on MuJoCo's returns without those of the ablations, with a column ``environment``."""
+    table = {"runs": runs, "curves": curves}[kind](results, "mujoco")
+    table = table[(table["dataset.noise_frames"] == 0) & ~table["dataset.shuffled_time"].astype(bool)]
+    return table.assign(environment=table["dataset.environment"].str.removesuffix("-v4"))
