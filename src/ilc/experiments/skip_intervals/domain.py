@@ -20,6 +20,7 @@ class DomainData:
         source: where the data comes from and how well shortcuts do on it, in words.
         sha256: of all values.
         shortcuts: name of each shortcut -> its accuracy on the validation trajectories.
+        perturbed: training trajectories under other physics, where the domain has them.
     """
 
     training: Trajectories
@@ -27,6 +28,7 @@ class DomainData:
     source: str
     sha256: str
     shortcuts: dict[str, float]
+    perturbed: Trajectories | None = None
 
     def fingerprint(self) -> str:
         """SHA-256 of all values, in hexadecimal."""

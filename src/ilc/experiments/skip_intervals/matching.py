@@ -13,11 +13,11 @@ class Match(NamedTuple):
     """What became of B predictions.
 
     Attributes:
-        index: of the candidate that each is matched with, ``[B]``.
+        chosen: index of the candidate that each is matched with, ``[B]``.
         loss: pixel-wise binary cross-entropy with that candidate, mean over pixels and channels, ``[B]``.
     """
 
-    index: Tensor
+    chosen: Tensor
     loss: Tensor
 
 

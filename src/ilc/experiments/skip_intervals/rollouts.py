@@ -61,13 +61,14 @@ def roll_out(
     times = torch.zeros_like(last)
     first = trajectories.at(rows, times)
     inputs, calls, losses = first, torch.zeros_like(last), []
-    evidence, matched, frames = [], [], []
+    evidence: list[Tensor] = []
+    matched, frames = [], []
     while len(evidence) < 2 or bool((times < last).any()):
         active = times < last
         logits = simulator(inputs)
         ahead, valid = method.candidates(times, last)
         found = match(logits, trajectories.at(rows[:, None], ahead), valid)
-        times = torch.where(active, ahead.gather(1, found.index[:, None]).squeeze(1), times)
+        times = torch.where(active, ahead.gather(1, found.chosen[:, None]).squeeze(1), times)
         calls += active
         losses.append(found.loss[active])
         inputs = logits.sigmoid()
@@ -88,8 +89,9 @@ def measures(rollouts: Rollouts, trajectories: Trajectories) -> dict[str, float]
     """Accuracies and what they cost.
 
     ``accuracy`` counts the label with the most evidence, and a rollout without the object (``blank``) as
-    wrong. ``accuracy_soft`` is the authors': the share of the evidence that is the true label's, a blank one's
-    being equal for all. ``model_evaluations`` are the calls per trajectory, ``mean_skip`` the frames per call.
+    wrong. ``accuracy_soft`` is the authors': the share of the evidence that is the true label's, equal for
+    all labels where it is blank. ``model_evaluations`` are calls per trajectory, ``mean_skip`` is frames per
+    call.
     """
     evidence, labels = rollouts.evidence, trajectories.labels
     mass = evidence.sum(1)

@@ -20,9 +20,9 @@ def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
         rooms: on each way, the first and the dead end included.
 
     Returns:
-        ``[L, 2, rooms, 2]``, row and column of each room on the runner's own way and on the other one, and the
-        probability of each pair, ``[L]``. With these the runner's own dead end is as often the nearer one of the
-        two as the farther one, from its first room and from the first door, so that neither tells the label.
+        ``[L, 2, rooms, 2]``, row and column of each room on the runner's own way and on the other one, and
+        the probability of each pair, ``[L]``. With these the runner's own dead end is as often the nearer one
+        as the farther one, seen from its first room and from the first door: neither tells the label.
     """
     ways = [way for row in range(side) for column in range(side) for way in _ways((row, column), side, rooms)]
     pairs = [(own, other) for own in ways for other in ways if not set(own) & set(other)]
@@ -53,4 +53,4 @@ def _ways(begin: tuple[int, int], side: int, rooms: int) -> list[tuple[tuple[int
 def _nearer(plans: Ints, doubled: Ints) -> Ints:
     """1 where a place (twice its coordinates) is nearer to its own dead end than to the other, -1 or 0."""
     own, other = (((2 * plans[:, way, -1] - doubled) ** 2).sum(1) for way in (0, 1))
-    return np.sign(other - own)
+    return np.asarray(np.sign(other - own))

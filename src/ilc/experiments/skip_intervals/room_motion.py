@@ -5,9 +5,36 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ilc.experiments.skip_intervals.room_frames import RoomSizes
+
 Floats = NDArray[np.float64]
 LONGEST = 100_000
 """Steps after which a runner that has not arrived is given up."""
+
+
+def waypoints(
+    way: NDArray[np.int64], offsets: NDArray[np.int64], start: NDArray[np.int64], sizes: RoomSizes
+) -> Floats:
+    """``[N, 2 (rooms - 1) + 1, 2]``: in front of each door, behind it, and deep in the dead end.
+
+    Args:
+        way: row and column of each room, ``[N, rooms, 2]``.
+        offsets: of the doors, from the corners of their rooms, ``[N, rooms - 1]``.
+        start: of the runner, ``[N, 2]``.
+        sizes: in pixels.
+    """
+    stride, deep = sizes.stride, sizes.room_size - sizes.agent
+    here, points = start.astype(float), []
+    for k in range(way.shape[1] - 1):
+        step = way[:, k + 1] - way[:, k]
+        across = step == 0  # the coordinate along the wall that the door is in
+        here = np.where(across, way[:, k] * stride + offsets[:, k, None], here)
+        points.append(here)
+        behind = way[:, k + 1] * stride + np.where(step < 0, deep, 0)
+        here = np.where(across, here, behind)
+        points.append(here)
+    points.append(np.where(across, here, way[:, -1] * stride + deep // 2))
+    return np.stack(points, 1)
 
 
 def motion(
@@ -23,8 +50,8 @@ def motion(
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Places of N runners at their frames, ``[N, T, 2]``, and how many frames each has, ``[N]``.
 
-    A force pulls towards the next waypoint along the axes, against a drag. A waypoint is reached by passing it
-    within a step, which ends at it, or by coming as near as a step is long. Two waypoints belong to each room.
+    A force pulls towards the next waypoint, against a drag. A waypoint is reached by coming as near as a step
+    is long, and that step ends at it. Two waypoints belong to each room.
 
     Args:
         waypoints: ``[N, W, 2]``, two for each room but the last, which has one.

@@ -13,25 +13,23 @@ from torch import Tensor
 from ilc.errors import UserError
 from ilc.experiments.skip_intervals.domain import DomainData
 from ilc.experiments.skip_intervals.kept import kept
+from ilc.experiments.skip_intervals.room_frames import Bytes, RoomSizes, floor_plans, with_runner
 from ilc.experiments.skip_intervals.room_layouts import layouts
-from ilc.experiments.skip_intervals.room_motion import motion
+from ilc.experiments.skip_intervals.room_motion import motion, waypoints
 from ilc.experiments.skip_intervals.trajectories import Trajectories
 from ilc.seeding import seed_for
 
 CHUNK = 100
 """Trajectories drawn at a time."""
 
-Floats = NDArray[np.float64]
-Bytes = NDArray[np.uint8]
-
 
 class RoomRunner:
     """Will the runner end in the red or in the blue room? Labels 0 and 1.
 
-    A square grid of rooms holds two ways that do not meet. On each a door leads from every room to the next; it
-    protrudes into the room that is left, which makes its direction visible whoever stands in it. The last rooms
-    of both ways are coloured, one red, one blue, by a fair coin. The runner follows one way: along the wall
-    until it faces the door, then straight through. Its force is drawn anew in each room and cannot be seen.
+    A square grid of rooms holds two ways that do not meet. On each a door leads from every room to the next;
+    it protrudes into the room that is left, so that its direction is visible whoever stands in it. The last
+    rooms of both ways are coloured, one red, one blue, by a fair coin. The runner follows one way: along the
+    wall until it faces the door, then straight through. Its force is drawn anew in each room, unseen.
 
     Deviation: the grid is square, and pairs of ways are weighted so that the coloured room nearest the runner
     or its first door is the right one half of the time. With ``drag=1/dt`` and no noise the runner moves by
@@ -81,8 +79,9 @@ class RoomRunner:
         parameters = {key: value for key, value in locals().items() if key not in ("self", "data_dir")}
         if min(n_train, n_validation, wall, agent, frames_every) < 1 or min(rest, noise) < 0:
             raise UserError(
-                "dataset.n_train, n_validation, wall, agent and frames_every must be at least 1, rest and noise "
-                f"at least 0, got {n_train}, {n_validation}, {wall}, {agent}, {frames_every}, {rest}, {noise}"
+                "dataset.n_train, n_validation, wall, agent and frames_every must be at least 1, rest and "
+                f"noise at least 0, got {n_train}, {n_validation}, {wall}, {agent}, {frames_every}, {rest} "
+                f"and {noise}"
             )
         if room_size < 3 * agent:
             raise UserError(f"dataset.room_size must be at least 3 * dataset.agent, got {room_size}")
@@ -93,7 +92,7 @@ class RoomRunner:
             )
         if not 2 <= rooms <= side * side // 2 or len(layouts(side, rooms)[0]) == 0:
             raise UserError(f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}")
-        self.rooms, self.side, self.room_size, self.wall, self.agent = rooms, side, room_size, wall, agent
+        self.rooms, self.sizes = rooms, RoomSizes(side, room_size, wall, agent)
         self.forces, self.drag, self.noise, self.dt = list(forces), drag, noise, dt
         self.frames_every, self.rest = frames_every, rest
         parameters["forces"] = self.forces
@@ -109,15 +108,10 @@ class RoomRunner:
         self.data = DomainData(
             trajectories.between(0, n_train),
             validation,
-            f"own room runner, {self.pixels} px, {n_train} trajectories (shortcuts: {words})",
+            f"own room runner, {self.sizes.pixels} px, {n_train} trajectories (shortcuts: {words})",
             sha256,
             shortcuts,
         )
-
-    @property
-    def pixels(self) -> int:
-        """Side of a frame."""
-        return self.side * self.room_size + (self.side - 1) * self.wall
 
     def evidence(self, frames: Tensor, first: Tensor) -> Tensor:
         """Green above a quarter within the red and within the blue room of the first frame."""
@@ -136,9 +130,9 @@ class RoomRunner:
         centres = [_centre(room) for room in _coloured(first)]
         here = _centre(runner)
         # The door that protrudes into the runner's room; a room and its walls are so large at most.
-        stride = self.room_size + self.wall
+        stride = self.sizes.stride
         room = (here / stride).long()
-        index = torch.arange(self.pixels)
+        index = torch.arange(self.sizes.pixels)
         inside = [(index // stride == room[:, axis, None]).float() for axis in (0, 1)]
         door = _centre(doors * inside[0][:, :, None] * inside[1][:, None, :])
         return {
@@ -155,17 +149,18 @@ class RoomRunner:
             torch.from_numpy(frames), counts.cumsum(0) - counts, counts, torch.from_numpy(labels)
         )
 
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
+    def _draw(
+        self, n: int, random: np.random.Generator
+    ) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
         """Frames, lengths and labels of n trajectories."""
-        plans, chances = layouts(self.side, self.rooms)
+        plans, chances = layouts(self.sizes.side, self.rooms)
         ways = plans[random.choice(len(plans), n, p=chances)]
-        offsets = random.integers(1, self.room_size - self.agent, (n, 2, self.rooms - 1))
+        deep = self.sizes.room_size - self.sizes.agent
+        offsets = random.integers(1, deep, (n, 2, self.rooms - 1))
         labels = random.integers(0, 2, n)
-        room = self.room_size - self.agent
-        stride = self.room_size + self.wall
-        start = ways[:, 0, 0] * stride + random.integers(0, room + 1, (n, 2))
+        start = ways[:, 0, 0] * self.sizes.stride + random.integers(0, deep + 1, (n, 2))
         places, lengths = motion(
-            self._waypoints(ways[:, 0], offsets[:, 0], start),
+            waypoints(ways[:, 0], offsets[:, 0], start, self.sizes),
             start,
             random.choice(self.forces, (n, self.rooms)),
             self.drag,
@@ -175,65 +170,9 @@ class RoomRunner:
             self.rest,
             random,
         )
-        maps = self._maps(ways, offsets, labels)
-        frames = self._with_runner(maps, places)
+        frames = with_runner(floor_plans(ways, offsets, labels, self.sizes), places, self.sizes)
         real = np.arange(places.shape[1]) < lengths[:, None]
         return frames[real], lengths, labels
-
-    def _waypoints(self, way: NDArray[np.int64], offsets: NDArray[np.int64], start: Floats) -> Floats:
-        """``[N, 2 (rooms - 1) + 1, 2]``: in front of each door, behind it, and deep in the dead end."""
-        stride, deep = self.room_size + self.wall, self.room_size - self.agent
-        here, points = start.astype(float), []
-        for k in range(self.rooms - 1):
-            step = way[:, k + 1] - way[:, k]
-            across = step == 0  # the coordinate along the wall that the door is in
-            here = np.where(across, way[:, k] * stride + offsets[:, k, None], here)
-            points.append(here)
-            behind = way[:, k + 1] * stride + np.where(step < 0, deep, 0)
-            here = np.where(across, here, behind)
-            points.append(here)
-        points.append(np.where(across, here, way[:, -1] * stride + deep // 2))
-        return np.stack(points, 1)
-
-    def _maps(
-        self, ways: NDArray[np.int64], offsets: NDArray[np.int64], labels: NDArray[np.int64]
-    ) -> Bytes:
-        """``[N, 3, pixels, pixels]``: white rooms, black walls, red and blue dead ends, yellow doors."""
-        stride, n = self.room_size + self.wall, len(ways)
-        index = np.arange(self.pixels)
-        free = index % stride < self.room_size
-        maps = np.broadcast_to(free[:, None] & free, (n, 3, self.pixels, self.pixels)).astype(np.uint8)
-        for w in (0, 1):
-            low = ways[:, w, -1] * stride
-            inside = _box(index, low, low + self.room_size)
-            color = np.where((labels == w)[:, None], [1, 0, 0], [0, 0, 1]).astype(np.uint8)
-            maps = np.where(inside[:, None], color[:, :, None, None], maps)
-        for w in (0, 1):
-            for k in range(self.rooms - 1):
-                step = ways[:, w, k + 1] - ways[:, w, k]
-                corner = ways[:, w, k] * stride
-                along = corner + offsets[:, w, k, None]
-                # From as far as the runner is long inside of the room being left, to the end of the wall.
-                low = np.where(step > 0, corner + self.room_size - self.agent, corner - self.wall)
-                low = np.where(step == 0, along, low)
-                high = np.where(step == 0, along + self.agent, low + self.agent + self.wall)
-                door = _box(index, low, high)
-                maps = np.where(door[:, None], np.array([1, 1, 0], np.uint8)[:, None, None], maps)
-        return maps
-
-    def _with_runner(self, maps: Bytes, places: Floats) -> Bytes:
-        """``[N, T, 3, pixels, pixels]``: the map of each, with a green square."""
-        n, t = places.shape[:2]
-        low = np.rint(places).astype(np.int64).clip(0, self.pixels - self.agent).reshape(n * t, 2)
-        runner = _box(np.arange(self.pixels), low, low + self.agent).reshape(n, t, 1, *maps.shape[2:])
-        green = np.array([0, 1, 0], np.uint8)[:, None, None]
-        return np.where(runner, green, maps[:, None])
-
-
-def _box(index: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """``[N, pixels, pixels]``: where row and column are at least ``low`` and below ``high``, ``[N, 2]``."""
-    inside = (index >= low[:, :, None]) & (index < high[:, :, None])
-    return np.asarray(inside[:, 0, :, None] & inside[:, 1, None, :])
 
 
 def _coloured(first: Tensor) -> tuple[Tensor, Tensor]:

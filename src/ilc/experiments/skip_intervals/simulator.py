@@ -14,8 +14,8 @@ ARCHITECTURES = ("simple", "strided", "dilated")
 class Simulator(nn.Module):
     """``[B, C, h, w]`` in [0, 1] to the logits of a later frame, of the same shape.
 
-    He's initialisation, without biases at the start. The strided one downsamples at the second layer and comes
-    back at the fourth, a transposed convolution of 5 x 5 as in the authors' code.
+    He's initialisation, without biases at the start. The strided one downsamples at the second layer and
+    comes back at the fourth, a transposed convolution of 5 x 5 as in the authors' code.
 
     Args:
         architecture: one of ``ARCHITECTURES``.

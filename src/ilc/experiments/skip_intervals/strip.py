@@ -19,7 +19,7 @@ MARGIN = 2
 
 
 def strip(rollouts: Rollouts, trajectories: Trajectories) -> Tensor:
-    """``[height, width, C]``, uint8: first frame, then every prediction under the frame it is matched with."""
+    """``[height, width, C]``, uint8: first frame, then predictions below the frames they are matched with."""
     n = len(rollouts.frames)
     rows = torch.arange(n, device=rollouts.times.device)
     predicted = rollouts.frames[:, :LONGEST]

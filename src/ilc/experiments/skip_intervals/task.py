@@ -17,6 +17,7 @@ from ilc.experiments.skip_intervals.options import SimulatorOptions, StepOptions
 from ilc.experiments.skip_intervals.rollouts import measures, roll_out
 from ilc.experiments.skip_intervals.schedules import Exploration, ScheduledSampling, Stages
 from ilc.experiments.skip_intervals.strip import png, strip
+from ilc.experiments.skip_intervals.trajectories import Trajectories
 from ilc.experiments.skip_intervals.unrolling import unrolled
 from ilc.runs.run_options import RunOptions
 from ilc.runs.task import Metrics
@@ -42,9 +43,10 @@ class SkipIntervalsTask:
         exploration: random matches, of the method ``adaptive``.
         sampling: true frames as inputs.
         optimizer: how steps are taken.
+        perturbed_share: of all steps, at first, that learn from the domain's perturbed trajectories.
 
     Raises:
-        UserError: an unknown method, a number out of range.
+        UserError: an unknown method, a number out of range, a domain without perturbed trajectories.
     """
 
     def __init__(
@@ -60,14 +62,23 @@ class SkipIntervalsTask:
         exploration: Exploration,
         sampling: ScheduledSampling,
         optimizer: StepOptions,
+        perturbed_share: float = 0.0,
     ) -> None:
         if steps_per_epoch < 1:
             raise UserError(f"steps_per_epoch must be at least 1, got {steps_per_epoch}")
+        if not 0 <= perturbed_share <= 1:
+            raise UserError(f"perturbed_share must be in [0, 1], got {perturbed_share}")
         self.method = method_named(method, horizon)
         self.model: nn.Module = simulator.build().to(device)
         self.domain: Domain = dataset.offered(data_dir=run.data_dir).build()
         self.data = self.domain.data
+        if perturbed_share and self.data.perturbed is None:
+            raise UserError(
+                "perturbed_share needs perturbed trajectories: dataset=funnel_board dataset.perturbed=true"
+            )
         self.training, self.validation = self.data.training.to(device), self.data.validation.to(device)
+        self.perturbed = self.training if self.data.perturbed is None else self.data.perturbed.to(device)
+        self.perturbed_share = perturbed_share
         self.stages, self.exploration, self.sampling = stages, exploration, sampling
         self.options = optimizer
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=stages.lr[0])
@@ -80,8 +91,8 @@ class SkipIntervalsTask:
         """Take ``steps_per_epoch`` steps.
 
         Returns:
-            ``train/loss``, the mean over the epoch; ``train/model_evaluations``, all calls of the simulator that had
-            something to predict since the beginning; ``train/mean_skip``, frames per call in this epoch.
+            ``train/loss``, the mean over the epoch; ``train/model_evaluations``, all calls of the simulator
+            since the beginning that had something to predict; ``train/mean_skip``, frames per call now.
 
         Raises:
             UserError: the loss is no longer finite.
@@ -93,10 +104,11 @@ class SkipIntervalsTask:
             stage = self.stages.at(share)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.stages.lr[stage] * min(1.0, (self.step + 1) / (self.options.warm_up + 1))
-            rows, times = self._windows(self.stages.calls[stage], self.stages.batch_sizes[stage])
+            learned = self.perturbed if share < self.perturbed_share else self.training
+            rows, times = self._windows(learned, self.stages.calls[stage], self.stages.batch_sizes[stage])
             seen = unrolled(
                 self.model,
-                self.training,
+                learned,
                 rows,
                 times,
                 self.method,
@@ -124,10 +136,10 @@ class SkipIntervalsTask:
             "train/model_evaluations": self.evaluations,
         }
 
-    def _windows(self, calls: int, n: int) -> tuple[Tensor, Tensor]:
+    def _windows(self, learned: Trajectories, calls: int, n: int) -> tuple[Tensor, Tensor]:
         """Trajectories and times where windows begin: anywhere but at the end, or at the first frame."""
-        rows = torch.randint(len(self.training), (n,)).to(self.device)
-        last = self.training.lengths[rows] - 1
+        rows = torch.randint(len(learned), (n,)).to(self.device)
+        last = learned.lengths[rows] - 1
         if calls == 0:
             return rows, torch.zeros_like(last)
         return rows, (torch.rand(n).to(self.device) * last).long().minimum(last - 1)

@@ -28,7 +28,7 @@ class Trajectories:
         return len(self.labels)
 
     def at(self, rows: Tensor, times: Tensor) -> Tensor:
-        """Frames of the trajectories ``rows`` at ``times`` (both ``[...]``, from 0), float ``[..., C, h, w]``."""
+        """Frames of trajectories ``rows`` at ``times`` from 0, both ``[...]``; float ``[..., C, h, w]``."""
         return self.frames[self.begins[rows] + times].float()
 
     def between(self, begin: int, end: int) -> Trajectories:

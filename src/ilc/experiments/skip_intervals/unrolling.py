@@ -62,7 +62,7 @@ def unrolled(
         matched = match(logits, trajectories.at(rows[:, None], ahead), valid, at_random)
         total = total + (matched.loss * active).sum()
         count += int(active.sum())
-        times = ahead.gather(1, matched.index[:, None]).squeeze(1)
+        times = ahead.gather(1, matched.chosen[:, None]).squeeze(1)
         done += 1
         if done == calls or not bool((times < last).any()):
             return Unrolled(total / count, count, int((times - begin).sum()))
