@@ -145,6 +145,10 @@ def test_wandb_gets_the_picture_of_every_evaluation(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged: list[dict[str, Any]] = []
+
+    def size_of(path: str) -> int:
+        return Path(path).stat().st_size
+
     made = SimpleNamespace(log=lambda values, step: logged.append(values), finish=lambda exit_code: None)
     fake = SimpleNamespace(
         init=lambda **_: made, Settings=lambda **_: None, Image=lambda path: Path(path).stat()
@@ -153,7 +157,7 @@ def test_wandb_gets_the_picture_of_every_evaluation(
     content = content_of(data_dir, "trainer.max_epochs=2")
     run({**content, "logger": {"name": "wandb", "project": "p"}}, tmp_path / "run", "")
     assert [values["step"] for values in logged] == [4, 8]
-    assert all(values["rollouts"].st_size > 1000 for values in logged)
+    assert all(values["rollouts"] > 1000 for values in logged)
 
 
 def test_perturbed_trajectories_come_first_where_asked(data_dir: Path) -> None:
@@ -168,7 +172,6 @@ def test_perturbed_trajectories_come_first_where_asked(data_dir: Path) -> None:
     ]
     task = task_of(data_dir, *options, "perturbed_share=0.25")
     plain = task_of(data_dir, *options)
-    losses = [(task.train_epoch()["train/loss"], plain.train_epoch()["train/loss"]) for _ in range(1)]
-    assert losses[0][0] != losses[0][1]
+    assert task.train_epoch()["train/loss"] != plain.train_epoch()["train/loss"]
     assert task.perturbed is not task.training
     assert plain.evaluate().keys() == task.evaluate().keys()
