@@ -252,8 +252,15 @@ def extremes(bench: Bench) -> Iterator[tuple[str, Case]]:
         yield " ".join([name, text]), lambda command=command: bench.answered(command)  # type: ignore[misc]
 
 
-PROBLEMS = ("noisy_privileged", "noisy_labels", "game_of_life", "mujoco_returns")
-"""Choices of ``dataset`` that are no environments but problems of ``experiment=distillation``."""
+PROBLEMS = (
+    "noisy_privileged",
+    "noisy_labels",
+    "game_of_life",
+    "mujoco_returns",
+    "room_runner",
+    "funnel_board",
+)
+"""Choices of ``dataset`` that are no environments but problems of an experiment with a loop of its own."""
 
 
 def pairs(bench: Bench) -> Iterator[tuple[str, Case]]:

@@ -32,7 +32,8 @@ DATASETS, MODELS = (
         path.stem
         for path in (ROOT / "conf" / group).glob("*.yaml")
         # Those are no environments; they bring networks and losses of their own.
-        if "ilc.experiments.distillation" not in path.read_text()
+        if "_target_: ilc.experiments.distillation." not in path.read_text()
+        and "_target_: ilc.experiments.skip_intervals." not in path.read_text()
     )
     for group in ("dataset", "model")
 )

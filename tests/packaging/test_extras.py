@@ -30,6 +30,7 @@ EXTRAS = {
     "experiments": {"experiments", "figures", "consistency"},
     "experiments/coinrun": {"experiments", "figures", "coinrun"},
     "experiments/distillation": {"experiments", "figures"},
+    "experiments/skip_intervals": {"experiments", "figures"},
     "runs/cluster": {"experiments", "cluster"},
     "runs/search": {"experiments", "search"},
     "runs/search/server.py": {"search", "postgres"},

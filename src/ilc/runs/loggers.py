@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
@@ -14,16 +15,16 @@ from ilc.runs.run_options import RunOptions
 
 
 class Logger(Protocol):
-    """Anything that takes metrics."""
+    """Anything that takes metrics and pictures."""
 
-    def log(self, metrics: dict[str, float | int]) -> None:
-        """Take the metrics of one evaluation."""
+    def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
+        """Take the metrics of one evaluation, and PNG files."""
 
 
 class NoLogger:
     """Leaves the files to speak for themselves."""
 
-    def log(self, metrics: dict[str, float | int]) -> None:
+    def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
         """Do nothing."""
 
 
@@ -57,10 +58,12 @@ class WandbLogger:
             raise UserError(
                 f"W&B cannot start ({error}): use logger=none, or logger.mode=offline which needs no account"
             ) from error
+        self._image = wandb.Image
 
-    def log(self, metrics: dict[str, float | int]) -> None:
+    def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
         """Send one evaluation, at its optimizer step."""
-        self._run.log(metrics, step=int(metrics["step"]))
+        images = {path.stem: self._image(str(path)) for path in pictures}
+        self._run.log({**metrics, **images}, step=int(metrics["step"]))
 
     def __enter__(self) -> WandbLogger:
         return self

@@ -69,7 +69,7 @@ class EpochProgress(TerminalBar):
             if metrics is None
             else "  ".join(
                 f"{key} {metrics[key]:.3f}"
-                for key in ("train/accuracy", "test/accuracy", "test/kl")
+                for key in ("train/accuracy", "test/accuracy", "test/kl", "validation/accuracy")
                 if key in metrics
             )
         )

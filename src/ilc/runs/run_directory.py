@@ -11,7 +11,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from ilc.atomic import write_json, write_text
+from ilc.atomic import write_atomically, write_json, write_text
 from ilc.configuration.resolve import differences
 from ilc.errors import UserError
 from ilc.locked import lock
@@ -117,6 +117,19 @@ class RunDirectory:
             ) from error
         if written != len(line):
             raise UserError(f"cannot write {path}: no room left. Make room and give the same command")
+
+    def save_pictures(self, pictures: Mapping[str, bytes]) -> list[Path]:
+        """Write PNG files by their names, in place of older ones; return their paths.
+
+        Raises:
+            UserError: one cannot be written.
+        """
+        if not self.writes:
+            return []
+        paths = {self.path / f"{name}.png": content for name, content in pictures.items()}
+        for path, content in paths.items():
+            write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+        return list(paths)
 
     def keep_metrics(self, checkpoint: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """Drop the evaluations that the checkpoint does not count and return the others.

@@ -23,7 +23,7 @@ from ilc.runs.run_directory import RunDirectory
 from ilc.runs.run_files import fitting, read_summary
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import RULES
-from ilc.runs.task import CONVERGED, Interrupted, Metrics, Task
+from ilc.runs.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
 from ilc.seeding import seed_for
 from ilc.stop_signals import Stopped, asked, finish_first
 
@@ -148,7 +148,7 @@ class _Run:
         seconds = time.monotonic() - self._began
         self._evaluations.append(metrics)
         self._directory.append_metrics(metrics)
-        logger.log(metrics)
+        logger.log(metrics, self._directory.save_pictures(pictures_of(self._task)))
         self._save(seconds)
         return metrics
 

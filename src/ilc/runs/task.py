@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from torch import nn
@@ -39,6 +39,9 @@ class Task(Protocol):
 
     A class that says ``shares_steps = True`` may run in several processes, each of which does its part
     (``ilc.processes.current()``) and ends every epoch with the same numbers.
+
+    One that has ``pictures()`` shows its last evaluation: PNG files by name, which the run writes into its
+    folder as ``NAME.png`` and hands to W&B.
     """
 
     @property
@@ -75,3 +78,9 @@ class Task(Protocol):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from there; random numbers are the run's affair."""
+
+
+def pictures_of(task: Task) -> dict[str, bytes]:
+    """What a task shows of its last evaluation, PNG files by name; nothing, where it has none."""
+    pictures: Callable[[], dict[str, bytes]] = getattr(task, "pictures", dict)
+    return pictures()

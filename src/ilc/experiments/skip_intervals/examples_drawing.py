@@ -1,0 +1,46 @@
+"""Examples of trajectories: first frame above, all frames merged below (thesis, figures 2.5 and 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ilc.figures.style import new_figure, stamp
+
+FOLDER = Path("skip_intervals")
+STRENGTH = 6.0
+"""By how much what passes a place stands out where frames are merged."""
+
+
+def draw_examples(results: Path, name: str, labels: Sequence[str]) -> Figure:
+    """Six validation trajectories of a domain.
+
+    Args:
+        results: the folder of committed files.
+        name: of the domain.
+        labels: in words.
+    """
+    with np.load(results / FOLDER / f"{name}.npz") as kept:
+        frames, lengths, ends = kept["frames"], kept["lengths"], kept["labels"]
+    about = pd.read_csv(results / FOLDER / "data.csv").set_index("dataset").loc[name]
+    n = len(frames)
+    figure = new_figure(n_columns=n, n_rows=2, width=1.5, height=1.6)
+    panels = figure.subplots(2, n)
+    for column, (whole, length, end) in enumerate(zip(frames, lengths, ends, strict=True)):
+        real = whole[:length].astype(float)
+        still = np.median(real, axis=0)
+        merged = (still + STRENGTH * (real.mean(0) - still)).clip(0, 1)
+        for axes, picture in zip(panels[:, column], (real[0], merged), strict=True):
+            axes.imshow(picture.transpose(1, 2, 0), interpolation="nearest")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.grid(False)
+        panels[0, column].set_title(f"{labels[end]}, {length} frames", fontsize=8)
+    panels[0, 0].set_ylabel("first frame", fontsize=8)
+    panels[1, 0].set_ylabel("merged", fontsize=8)
+    stamp(figure, f"validation trajectories 0 to {n - 1}; {about.data_source}")
+    return figure

@@ -1,0 +1,64 @@
+"""Trajectories made once and kept, with a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ilc.errors import UserError
+from ilc.experiments.skip_intervals.trajectories import Trajectories
+from ilc.locked import locked
+from ilc.sealed import load_sealed, save_sealed
+
+
+def kept(
+    folder: Path, name: str, parameters: Mapping[str, Any], make: Callable[[], Trajectories]
+) -> tuple[Trajectories, str]:
+    """Load the trajectories of these parameters, or make and keep them first; and their SHA-256.
+
+    Frames are kept as bits, in a file of torch that carries its own hash.
+
+    Raises:
+        UserError: the file is damaged or cannot be written.
+    """
+    text = json.dumps(parameters, sort_keys=True)
+    path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.pt"
+    try:
+        with locked(folder):
+            if not path.exists():
+                print(f"{name}: making trajectories, to be kept in {path}", flush=True)
+                save_sealed(path, {"parameters": text, **_packed(make())})
+    except OSError as error:
+        raise UserError(
+            f"cannot write {path}: {error.strerror}; choose another folder, data_dir=..."
+        ) from error
+    state = load_sealed(path, f"remove {path}, and it is made again")
+    digest = hashlib.sha256()
+    for key in ("bits", "lengths", "labels"):
+        digest.update(state[key].numpy().tobytes())
+    return _unpacked(state), digest.hexdigest()
+
+
+def _packed(trajectories: Trajectories) -> dict[str, Any]:
+    bits = np.packbits(trajectories.frames.numpy().reshape(-1))
+    return {
+        "bits": torch.from_numpy(bits),
+        "shape": list(trajectories.frames.shape),
+        "lengths": trajectories.lengths,
+        "labels": trajectories.labels,
+    }
+
+
+def _unpacked(state: Mapping[str, Any]) -> Trajectories:
+    shape = state["shape"]
+    bits = np.unpackbits(state["bits"].numpy(), count=int(np.prod(shape)))
+    lengths: Tensor = state["lengths"]
+    begins = lengths.cumsum(0) - lengths
+    return Trajectories(torch.from_numpy(bits).reshape(shape), begins, lengths, state["labels"])

@@ -1,0 +1,1 @@
+"""Numbers under results/skip_intervals that are no runs."""

@@ -1,0 +1,56 @@
+"""Floor plans of the room runner: two ways through a grid of rooms that do not meet."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0))
+
+
+@cache
+def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
+    """Every pair of ways of so many rooms each that share no room.
+
+    Args:
+        side: of the square grid of rooms.
+        rooms: on each way, the first and the dead end included.
+
+    Returns:
+        ``[L, 2, rooms, 2]``, row and column of each room on the runner's own way and on the other one, and
+        the probability of each pair, ``[L]``. With these the runner's own dead end is as often the nearer one
+        as the farther one, seen from its first room and from the first door: neither tells the label.
+    """
+    ways = [way for row in range(side) for column in range(side) for way in _ways((row, column), side, rooms)]
+    pairs = [(own, other) for own in ways for other in ways if not set(own) & set(other)]
+    plans = np.array(pairs, dtype=np.int64).reshape(-1, 2, rooms, 2)
+    nearer = np.stack([_nearer(plans, plans[:, 0, 0] * 2), _nearer(plans, plans[:, 0, :2].sum(1))], 1)
+    kinds, kind, counts = np.unique(nearer, axis=0, return_inverse=True, return_counts=True)
+    kind = kind.reshape(-1)
+    count_of = {tuple(row): n for row, n in zip(kinds.tolist(), counts.tolist(), strict=True)}
+    opposite = np.array([count_of.get(tuple(-row), 0) for row in kinds])
+    weights = np.minimum(1.0, opposite / counts)[kind]
+    return plans, weights / weights.sum()
+
+
+def _ways(begin: tuple[int, int], side: int, rooms: int) -> list[tuple[tuple[int, int], ...]]:
+    found: list[tuple[tuple[int, int], ...]] = [(begin,)]
+    for _ in range(rooms - 1):
+        found = [
+            (*way, (way[-1][0] + down, way[-1][1] + right))
+            for way in found
+            for down, right in STEPS
+            if 0 <= way[-1][0] + down < side
+            and 0 <= way[-1][1] + right < side
+            and (way[-1][0] + down, way[-1][1] + right) not in way
+        ]
+    return found
+
+
+def _nearer(plans: Ints, doubled: Ints) -> Ints:
+    """1 where a place (twice its coordinates) is nearer to its own dead end than to the other, -1 or 0."""
+    own, other = (((2 * plans[:, way, -1] - doubled) ** 2).sum(1) for way in (0, 1))
+    return np.asarray(np.sign(other - own))
