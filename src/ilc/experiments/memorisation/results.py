@@ -70,14 +70,12 @@ def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: st
     axes.plot(seeds.index, seeds.median(axis=1), style, color=color, lw=1.8, label=label)
 
 
-def about(runs: pd.DataFrame, seeds: str) -> str:
+def about(runs: pd.DataFrame, seeds: str, votes: str = "local votes") -> str:
     """What the stamp says of the runs."""
     size = runs["dataset.image_size"].max()
     norm = ", GroupNorm" if set(runs.get("model.norm", ())) == {"group"} else ""
     network = f"FastResNet of width {runs['model.width'].max()}{norm}, {runs.epoch.max()} epochs, batch 80"
-    return (
-        f"{seeds};\n{network}, local votes, scale=small;\ndata: {data_sources(runs)}, {size} x {size} pixels"
-    )
+    return f"{seeds};\n{network}, {votes}, scale=small;\ndata: {data_sources(runs)}, {size} x {size} pixels"
 
 
 def seeds_per(runs: pd.DataFrame, columns: list[str]) -> str:
