@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from ilc.atomic import write_text
@@ -33,7 +34,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="folder for the CSV files")
     arguments = parser.parse_args()
     tables: dict[str, list[pd.DataFrame]] = {}
-    for part in import_module(found[arguments.name]).parts(arguments.steps, arguments.device).values():
+    parts_of = import_module(found[arguments.name]).parts(arguments.steps, arguments.device)
+    for part in track(parts_of.values(), arguments.name, console=Console(stderr=True)):
         for path, rows in part().items():
             tables.setdefault(Path(path).name, []).append(rows)
     for file, parts in tables.items():

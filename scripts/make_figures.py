@@ -4,8 +4,8 @@
     python scripts/make_figures.py demo       only those named
 
 Beside ``results/figures`` and ``results/tables`` it writes ``docs/claims.md``, and into the README and the
-pages of ``docs/`` the tables between their ``<!-- table:NAME -->`` and ``<!-- end -->``. ``at_a_glance``
-names both the table of all claims and their page.
+pages of ``docs/`` the tables between their ``<!-- table:NAME -->`` and ``<!-- end -->``. ``verdicts``
+names both the table that counts the claims and their page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ilc.figures.discovery import figure_modules
 from ilc.figures.pages import pages, relinked, with_tables
 
 ROOT = Path(__file__).resolve().parents[1]
-CLAIMS = "at_a_glance"
+CLAIMS = "verdicts"
 
 
 def main() -> None:
@@ -65,9 +65,9 @@ def save(name: str, module: ModuleType, results: Path) -> None:
 
 
 def save_claims(results: Path) -> None:
-    """Write the claims at a glance as a table, and in full as a page."""
+    """Write how many claims came out how as a table, and all of them as a page."""
     collected = claims.collect(results)
-    save_table(CLAIMS, claims.at_a_glance(collected).to_markdown(index=False) + "\n", results)
+    save_table(CLAIMS, claims.verdicts(collected).to_markdown(index=False) + "\n", results)
     path = results.parent / claims.PAGE
     path.parent.mkdir(exist_ok=True)
     write_text(path, claims.page(collected))

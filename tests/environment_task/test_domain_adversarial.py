@@ -13,12 +13,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ilc import Mean, backward
+from ilc.data import Environments, Split
 from ilc.environment_task import Method
 from ilc.environment_task.methods import DomainAdversarial
 from ilc.errors import UserError
 from ilc.gradients import BackwardResult
 from ilc.models import MLP, DomainAdversarialMLP, DomainAdversarialOutputs
 from ilc.models.domain_adversarial import reverse_gradient
+from ilc.objectives import RISKS
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 E, N, D, C = 3, 10, 4, 2
@@ -93,7 +95,7 @@ def test_adversarial_features_hide_the_environment_and_keep_the_label() -> None:
     labels = torch.randint(0, 2, (E, 64), generator=random)
     signal = 2.0 * labels - 1 + 0.1 * torch.randn(E, 64, generator=random)
     inputs = torch.stack([places, signal], dim=-1)
-    domain_risks = {}
+    domain_risks, accuracies = {}, {}
     for weight in (0.0, 1.0):
         torch.manual_seed(0)
         model = DomainAdversarialMLP(2, 2, E, hidden_units=16, reversal_weight=weight)
@@ -103,9 +105,38 @@ def test_adversarial_features_hide_the_environment_and_keep_the_label() -> None:
             optimizer.step()
         domain_risks[weight] = float(result.penalties.mean())
         assert float(result.risks.mean()) < 0.01
+        accuracies[weight] = domain_accuracy(model, inputs, labels)
     # log 3 = 1.0986 is the risk of a classifier that knows nothing.
     assert domain_risks[0.0] < 0.5
     assert 1.0 < domain_risks[1.0] < 1.2
+    assert accuracies[0.0] > 0.9
+    assert accuracies[1.0] < 0.6
+
+
+def domain_accuracy(model: DomainAdversarialMLP, inputs: Tensor, labels: Tensor) -> float:
+    data = Environments(inputs, labels, {"test": Split(inputs[0], labels[0])})
+    found: float = DomainAdversarial().metrics(model, data, RISKS["cross_entropy"])["domain/accuracy"]
+    return found
+
+
+def test_domain_accuracy_counts_example_by_example() -> None:
+    inputs, labels = batch()
+    model = network()
+    right = [
+        int(model.domain_classifier(F.leaky_relu(model.features(inputs[e, n]))).argmax()) == e
+        for e in range(E)
+        for n in range(N)
+    ]
+    assert domain_accuracy(model, inputs, labels) == sum(right) / len(right)
+
+
+def test_linear_features_are_one_linear_layer() -> None:
+    model = DomainAdversarialMLP(D, C, E, hidden_units=6, linear_features=True)
+    a, b = torch.randn(5, D), torch.randn(5, D)
+    torch.testing.assert_close(
+        model.features_of(a + b) + model.features_of(torch.zeros(5, D)),
+        model.features_of(a) + model.features_of(b),
+    )
 
 
 def test_three_perceptrons_of_two_layers_each() -> None:

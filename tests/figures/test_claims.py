@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ilc.figures.claims import PAGE, Claim, anchor, at_a_glance, collect, page
+from ilc.figures.claims import KINDS, PAGE, Claim, anchor, collect, kind_of, page, verdicts
 from ilc.figures.discovery import ORDER
 
 Collected = dict[str, list[Claim]]
@@ -40,9 +40,30 @@ def test_the_committed_page_is_current(collected: Collected, root: Path) -> None
 
 
 def test_every_row_links_to_a_heading(collected: Collected) -> None:
-    headings = re.findall(r"^### (.*)$", page(collected), re.M)
-    links = at_a_glance(collected)["in full"]
-    assert [link.partition("#")[2].rstrip(")") for link in links] == [anchor(text) for text in headings]
+    text = page(collected)
+    headings = re.findall(r"^### (.*)$", text, re.M)
+    assert re.findall(r"^\| \[[^]]*\]\(#([^)]*)\)", text, re.M) == [anchor(heading) for heading in headings]
+
+
+def test_every_claim_is_counted_once(collected: Collected) -> None:
+    table = verdicts(collected)
+    assert (table[list(KINDS)].sum(axis="columns") == table["all"]).all()
+    assert table["all"].iloc[-1] == sum(map(len, collected.values()))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        ("reproduced", "reproduced"),
+        ("reproduced up to 1 revolution", "in part"),
+        ("pattern reproduced on a stand-in", "in part"),
+        ("partly: L1", "in part"),
+        ("not reproduced as printed", "not reproduced"),
+        ("undecided", "undecided"),
+    ],
+)
+def test_only_what_has_no_limit_counts_as_reproduced(verdict: str, kind: str) -> None:
+    assert kind_of(verdict) == kind
 
 
 def test_anchors_are_githubs() -> None:

@@ -1,12 +1,13 @@
 """The claims of all experiments: what the sources and we found, and a verdict that the numbers decide.
 
 Every module ``ilc/experiments/*/claims/NAME.py`` has ``claims(results) -> list[Claim]``. Together they make
-``docs/claims.md`` and the table ``at_a_glance``.
+``docs/claims.md`` and the table ``verdicts``.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,10 @@ HEAD = """# Claims
 Made by `make figures` from `results/`: the verdicts follow from the numbers by rules in
 `src/ilc/experiments/*/claims/`. Nobody edits this page by hand.
 """
+
+
+KINDS = ("reproduced", "in part", "not reproduced", "undecided")
+"""Of verdicts, as they are counted."""
 
 
 class Claim(NamedTuple):
@@ -65,26 +70,47 @@ def title_of(experiment: str) -> str:
     return title
 
 
-def at_a_glance(collected: dict[str, list[Claim]]) -> pd.DataFrame:
-    """A row per claim: its short form, verdict and number, and a link to the claim in full."""
+def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
+    """How many claims of each experiment came out how, with a link to them, and the sum.
+
+    Reproduced is only what is so without a limit: a stand-in for data, another setting or a correction make
+    it "in part".
+    """
+    rows = []
+    for experiment, claims in collected.items():
+        counts = Counter(kind_of(claim.verdict) for claim in claims)
+        row = {"claims of": f"[{experiment}]({PAGE}#{anchor(experiment)})", "all": len(claims)}
+        rows.append(row | {kind: counts[kind] for kind in KINDS})
+    table = pd.DataFrame(rows)
+    sums = {"claims of": "**together**", **table.drop(columns="claims of").sum().to_dict()}
+    return pd.concat([table, pd.DataFrame([sums])], ignore_index=True)
+
+
+def kind_of(verdict: str) -> str:
+    """Which of ``KINDS`` a verdict counts as."""
+    if verdict.startswith(("not reproduced", "undecided")):
+        return "undecided" if verdict.startswith("undecided") else "not reproduced"
+    return "reproduced" if verdict == "reproduced" else "in part"
+
+
+def at_a_glance(claims: list[Claim]) -> pd.DataFrame:
+    """A row per claim: its short form with a link to the claim in full, its verdict and number."""
     rows = [
         {
-            "claim": claim.short,
+            "claim": f"[{claim.short}](#{anchor(claim.short)})",
             "verdict": claim.verdict,
             "number": claim.number,
-            "in full": f"[{experiment}]({PAGE}#{anchor(claim.short)})",
         }
-        for experiment, claims in collected.items()
         for claim in claims
     ]
     return pd.DataFrame(rows)
 
 
 def page(collected: dict[str, list[Claim]]) -> str:
-    """The text of ``docs/claims.md``: a block per claim, under its experiment."""
+    """The text of ``docs/claims.md``: per experiment its claims at a glance, then a block for each."""
     parts = [HEAD]
     for title, claims in collected.items():
-        parts.append(f"## {title}\n")
+        parts += [f"## {title}\n", at_a_glance(claims).to_markdown(index=False) + "\n"]
         parts += [_block(claim) for claim in claims]
     return "\n".join(parts)
 

@@ -55,6 +55,11 @@ def new_figure(n_columns: int = 1, n_rows: int = 1, width: float = 4.2, height: 
     return Figure(figsize=(width * n_columns, height * n_rows + 0.35), layout="constrained")
 
 
+def room_for_titles(figure: Figure) -> None:
+    """Leave a margin at the top, where panels without axes would let their titles touch the edge."""
+    figure.get_layout_engine().set(rect=(0, 0, 1, 0.97))  # type: ignore[union-attr,call-arg]
+
+
 def as_percent(axes: Axes, lowest: float = 0.0) -> None:
     """Label the y axis, which holds shares from ``lowest`` to 1, in per cent."""
     axes.set_ylim(lowest - 0.02, 1.04)

@@ -31,6 +31,7 @@ class DomainAdversarialMLP(nn.Module):
         n_environments: E, what the domain classifier tells apart.
         hidden_units: width of every hidden layer, the features' too.
         reversal_weight: what the reversed gradient is multiplied by; 1 weighs both risks alike.
+        linear_features: a single linear layer instead of the features' perceptron.
 
     Raises:
         UserError: a size below 1, a negative weight.
@@ -49,6 +50,7 @@ class DomainAdversarialMLP(nn.Module):
         n_environments: int,
         hidden_units: int = 256,
         reversal_weight: float = 1.0,
+        linear_features: bool = False,
     ) -> None:
         super().__init__()
         if n_environments < 1 or not 0 <= reversal_weight < float("inf"):
@@ -58,18 +60,28 @@ class DomainAdversarialMLP(nn.Module):
             )
         self.n_environments = n_environments
         self.reversal_weight = reversal_weight
-        self.features = MLP(in_features, hidden_units, hidden_units, hidden_layers=1)
+        self.linear_features = linear_features
+        self.features: nn.Module = (
+            nn.Linear(in_features, hidden_units)
+            if linear_features
+            else MLP(in_features, hidden_units, hidden_units, hidden_layers=1)
+        )
         self.label_classifier = MLP(hidden_units, out_features, hidden_units, hidden_layers=1)
         self.domain_classifier = MLP(hidden_units, n_environments, hidden_units, hidden_layers=1)
 
     def forward(self, inputs: Tensor) -> Tensor | DomainAdversarialOutputs:
         """Class logits, and in training those of the environments too."""
-        features = F.leaky_relu(self.features(inputs))
+        features = self.features_of(inputs)
         labels: Tensor = self.label_classifier(features)
         if not self.training:
             return labels
         reversed_features = reverse_gradient(features, self.reversal_weight)
         return DomainAdversarialOutputs(labels, self.domain_classifier(reversed_features))
+
+    def features_of(self, inputs: Tensor) -> Tensor:
+        """What both classifiers see, ``[N, hidden_units]``."""
+        features: Tensor = self.features(inputs)
+        return features if self.linear_features else F.leaky_relu(features)
 
 
 def reverse_gradient(values: Tensor, weight: float = 1.0) -> Tensor:

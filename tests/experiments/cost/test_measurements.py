@@ -79,6 +79,7 @@ def test_a_row_per_way_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
         return 3.0, 2.0, 1.0
 
     monkeypatch.setattr(gradients, "peak_in_own_process", in_own_process)
+    monkeypatch.setattr(gradients, "FEW", 2)
     table = gradients.parts(device="cpu", threads=1)["perceptron_3_x_256"]()["benchmark/gradients.csv"]
     assert isinstance(table, pd.DataFrame)
     assert list(table.way[table.examples == 3]) == ways.available("perceptron 3 x 256", 3)
@@ -86,7 +87,7 @@ def test_a_row_per_way_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (table.milliseconds > 0).all()
     assert (table.times_plain[table.way == ways.PLAIN] == 1).all()
     assert (table.times_plain_with_adam > 0).all()
-    # Memory where it is asked for, and what takes a backward pass per example in a process of its own.
+    # Memory where it is asked for, and of many environments what goes through them one by one.
     assert set(table.way[table.step_peak_mb.notna() & (table.examples == 1)]) == {
         "per_example_loss",
         "authors' loop",

@@ -10,10 +10,11 @@ from torch.nn import functional as F
 
 from ilc.aggregators import MeanOfEnvironments
 from ilc.data import Environments
-from ilc.environment_task.method import Method
+from ilc.environment_task.evaluation import EXAMPLES_AT_ONCE
+from ilc.environment_task.method import Method, Metrics
 from ilc.errors import UserError
 from ilc.models.domain_adversarial import DomainAdversarialMLP, DomainAdversarialOutputs
-from ilc.objectives import Objective, ObjectiveFunction, RiskFunction
+from ilc.objectives import Objective, ObjectiveFunction, Risk, RiskFunction
 
 
 class DomainAdversarial(Method):
@@ -72,3 +73,15 @@ class DomainAdversarial(Method):
             return Objective(label_risk + domain_risk, label_risk, domain_risk)
 
         return risk_and_domain_risk
+
+    @torch.no_grad()
+    def metrics(self, model: nn.Module, data: Environments, risk: Risk) -> Metrics:
+        """``domain/accuracy``: how often the domain classifier names a training example's environment.
+
+        At 1/E it knows nothing. From every environment as many of its first examples, some 4,096 in all.
+        """
+        assert isinstance(model, DomainAdversarialMLP)
+        some = data.inputs[:, : max(1, EXAMPLES_AT_ONCE // data.n_environments)]
+        named = model.domain_classifier(model.features_of(some.flatten(0, 1))).argmax(1).view(some.shape[:2])
+        true = torch.arange(len(some), device=named.device).unsqueeze(1)
+        return {"domain/accuracy": float((named == true).double().mean())}

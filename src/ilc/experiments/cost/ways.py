@@ -106,7 +106,10 @@ WAYS: dict[str, Way] = {
 }
 
 ONE_BY_ONE = {"per_example_loss", "authors' loop", "TorchJD"}
-"""With a vote per example they take a backward pass per example: timed for one step."""
+"""With a vote per example or environment they take a backward pass for each."""
+
+FEW = 32
+"""Environments beyond which those are timed for one step."""
 
 
 def available(name: str, n_examples: int) -> list[str]:

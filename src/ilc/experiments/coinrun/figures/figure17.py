@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from ilc.figures.style import new_figure, stamp
+from ilc.figures.style import new_figure, room_for_titles, stamp
 
 ROWS = {"easy": "easy (used here)", "hard": "hard (the paper)"}
 
@@ -17,6 +17,7 @@ def draw(results: Path) -> Figure:
     with np.load(results / "coinrun" / "levels.npz", allow_pickle=False) as stored:
         levels, frames = stored["levels"], {mode: stored[mode] for mode in ROWS}
     figure = new_figure(n_columns=len(levels), n_rows=len(ROWS), width=1.6, height=1.7)
+    room_for_titles(figure)
     for panels, (mode, label) in zip(figure.subplots(len(ROWS), len(levels)), ROWS.items(), strict=True):
         for axes, frame, level in zip(panels, frames[mode], levels, strict=True):
             axes.imshow(frame.transpose(1, 2, 0), interpolation="nearest")

@@ -19,7 +19,7 @@ from ilc.experiments.cost.step_cost import (
     peak_in_own_process,
     print_peak,
 )
-from ilc.experiments.cost.ways import ONE_BY_ONE, PLAIN, WAYS, available, hooked
+from ilc.experiments.cost.ways import FEW, ONE_BY_ONE, PLAIN, WAYS, available, hooked
 from ilc.experiments.cost.workloads import WORKLOADS, batch, model_of
 from ilc.experiments.measurement import Parts, Tables
 
@@ -60,7 +60,7 @@ def _measure_pair(
     name: str, n_environments: int, n_examples: int, steps: int, device: str, threads: int
 ) -> list[dict[str, object]]:
     names = available(name, n_examples)
-    slow = [way for way in names if n_examples == 1 and way in ONE_BY_ONE]
+    slow = [way for way in names if n_environments > FEW and way in ONE_BY_ONE]
     ways = {way: prepared(name, way, n_environments, n_examples, device) for way in names if way not in slow}
     # What a training step takes beside its gradients, whichever way they come about.
     model = model_of(name, device)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ilc.data import make_spirals
 from ilc.experiments.spirals.drawing import REVOLUTIONS, boundary, draw_classes
-from ilc.figures.style import GREY, new_figure, stamp
+from ilc.figures.style import GREY, new_figure, room_for_titles, stamp
 
 # Environment A is told apart by a vertical line, B by a horizontal one, both by the diagonal.
 SHORTCUTS = torch.tensor([[0.5, 0.0], [0.0, 0.5]])
@@ -45,6 +45,7 @@ def draw(results: Path) -> Figure:
         "test": (test.inputs, test.targets),
     }
     figure = new_figure(n_columns=4, n_rows=2, width=2.5, height=2.6)
+    room_for_titles(figure)
     panels = figure.subplots(2, 4)
     for column, (title, (inputs, targets)) in enumerate(columns.items()):
         mechanism, shortcuts = panels[:, column]

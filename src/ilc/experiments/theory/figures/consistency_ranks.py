@@ -15,13 +15,16 @@ def tabulate(results: Path) -> pd.DataFrame:
     every = every[every.epsilon == EPSILON]
     rows = []
     for problem, group in every.groupby("problem", sort=False):
-        # Signs such that +1 means: what scores as more consistent generalises better.
-        sense = 1.0 if group.test_name.iloc[0] == "test accuracy" else -1.0
         row: dict[str, object] = {"problem": problem, "solutions": int(group.damping.value_counts().iloc[0])}
         for damping, rows_of_damping in group.groupby("damping"):
-            performance = (sense * rows_of_damping.test).round(6)
             for measure, name in (("worst", "worst pair"), ("median", "median pair")):
-                correlation = performance.corr(-rows_of_damping[measure], method="spearman")
-                row[f"{name}, damping {damping:g}"] = f"{correlation:+.2f}"
+                row[f"{name}, damping {damping:g}"] = f"{rank_correlation(rows_of_damping, measure):+.2f}"
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def rank_correlation(solutions_of_one: pd.DataFrame, measure: str) -> float:
+    """Spearman's, over solutions of one problem; +1: what scores as more consistent generalises better."""
+    sense = 1.0 if solutions_of_one.test_name.iloc[0] == "test accuracy" else -1.0
+    performance = (sense * solutions_of_one.test).round(6)
+    return float(performance.corr(-solutions_of_one[measure], method="spearman"))

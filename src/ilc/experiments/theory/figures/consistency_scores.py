@@ -1,11 +1,16 @@
-"""Scores of trained solutions against how well they generalise."""
+"""Does a lower inconsistency go with better generalisation? A panel per problem."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
+from ilc.experiments.theory.figures.consistency_ranks import rank_correlation
 from ilc.experiments.theory.solutions import DAMPING, EPSILON, reported, solutions
 from ilc.figures.style import COLORS, GREY, LABELS, new_figure, stamp
 
@@ -13,50 +18,53 @@ _MARKERS = {"mean": "o", "and_mask": "s", "geometric_mean": "D", "irm_penalty": 
 
 
 def draw(results: Path) -> Figure:
-    """One column per problem; worst pair above, median pair below; every seed a point."""
+    """Scores of trained solutions over their test performance, which is better further right."""
     table = reported(solutions(results))
     problems = list(table.problem.unique())
-    figure = new_figure(n_columns=len(problems), n_rows=2, width=3.0, height=2.9)
-    panels = figure.subplots(2, len(problems), sharex="col", squeeze=False)
-    for column, problem in enumerate(problems):
+    figure = new_figure(n_columns=3, n_rows=2, width=3.3, height=2.7)
+    *panels, beside = figure.subplots(2, 3).flat
+    for axes, problem in zip(panels, problems, strict=True):
         rows = table[table.problem == problem]
-        for axes, measure in zip(panels[:, column], ("worst", "median"), strict=True):
-            for (name, threshold), group in rows.groupby(["aggregator", "agreement_threshold"], dropna=False):
-                is_low = (
-                    name == "and_mask"
-                    and threshold < rows[rows.aggregator == "and_mask"].agreement_threshold.max()
-                )
-                axes.plot(
-                    group.test,
-                    group[measure],
-                    _MARKERS[str(name)],
-                    color=COLORS[str(name)],
-                    ms=5,
-                    alpha=0.75,
-                    mfc="none" if is_low else None,
-                )
-            axes.set_yscale("log")
-            axes.axhline(1, color=GREY, lw=0.8, ls=":")
-        test_name = rows.test_name.iloc[0]
-        is_accuracy = test_name == "test accuracy"
-        if is_accuracy:
-            panels[1, column].set_xlim(0.4, 1.03)
+        for name, group in rows.groupby("aggregator"):
+            _draw_method(axes, str(name), group)
+        axes.set_yscale("log")
+        for axis_format in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            axis_format(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+        test_name = str(rows.test_name.iloc[0])
+        if test_name == "test accuracy":
+            axes.set_xlim(0.4, 1.03)
         else:
-            panels[1, column].invert_xaxis()
-        panels[1, column].set_xlabel(f"{test_name}, right is better")
-        panels[0, column].set_title(f"{problem}\n{rows.seed.nunique()} seeds", fontsize=9)
-    panels[0, 0].set_ylabel("inconsistency / ε\n(worst pair; low is better)")
-    panels[1, 0].set_ylabel("median pair's gap / ε")
+            axes.invert_xaxis()
+        axes.set_xlabel(f"{test_name}, right is better", fontsize=9)
+        correlation = rank_correlation(rows, "worst")
+        axes.set_title(f"{problem}\nrank correlation {correlation:+.2f}", fontsize=10)
+    for axes in (panels[0], panels[3]):
+        axes.set_ylabel("inconsistency / ε, low is better", fontsize=9)
     for name, marker in _MARKERS.items():
-        label = LABELS[name] + (", highest threshold" if name == "and_mask" else "")
-        panels[0, 0].plot([], [], marker, color=COLORS[name], label=label)
-    panels[0, 0].plot([], [], "s", color=COLORS["and_mask"], mfc="none", label="AND-mask, lower thresholds")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
+        beside.plot([], [], marker, color=COLORS[name], label=LABELS[name])
+    beside.axis("off")
+    beside.legend(loc="upper left", fontsize=10)
+    text = (
+        "+1: what scores as more consistent\n"
+        "generalises better; -1: the reverse;\n"
+        "over all solutions of a problem"
+    )
+    beside.text(0.04, 0.12, text, transform=beside.transAxes, fontsize=9, color=GREY)
     stamp(
         figure,
-        f"every seed drawn; ε = {EPSILON:g}, damping {DAMPING:g} of the largest curvature "
-        f"(limit {1 + 1 / DAMPING:,.0f} ε without gradients); dotted: ε, the least possible; "
-        "second-order scores; synthetic data",
+        f"faint: each of {table.seed.nunique()} seeds; full: medians, one per method and threshold, "
+        "bars: range of the seeds; worst pair of environments,\n"
+        f"ε = {EPSILON:g}, damping {DAMPING:g} of the largest curvature (limit {1 + 1 / DAMPING:,.0f} ε "
+        "without gradients); second-order scores; synthetic data",
     )
     return figure
+
+
+def _draw_method(axes: Axes, name: str, group: pd.DataFrame) -> None:
+    style: dict[str, Any] = {"color": COLORS[name], "marker": _MARKERS[name], "ls": ""}
+    axes.plot(group.test, group.worst, ms=4, alpha=0.25, mec="none", zorder=1, **style)
+    for _, seeds in group.groupby("agreement_threshold", dropna=False):
+        x, y = seeds.test.median(), seeds.worst.median()
+        bars = [[[m - v.min()], [v.max() - m]] for m, v in ((x, seeds.test), (y, seeds.worst))]
+        # White rims, so that methods with the same scores still show beneath each other.
+        axes.errorbar(x, y, yerr=bars[1], xerr=bars[0], ms=9, mec="white", lw=1, zorder=3, **style)

@@ -18,20 +18,20 @@ def draw(results: Path) -> Figure:
     del results
     figure = new_figure(n_columns=2, n_rows=2, width=4.6, height=4.1)
     panels = figure.subplots(2, 2)
+    determinants: list[float] = []
     for row, (pair, small) in zip(panels, ((PAIR, "0.01"), (THESIS_PAIR, "0.05")), strict=True):
         determinant, volume = ratios(pair)
+        determinants.append(determinant)
         for axes, inverse in zip(row, (True, False), strict=True):
             draw_ellipses(axes, pair, inverse)
             contour = "\\theta^T H^{-1}\\theta" if inverse else "\\theta^T H\\theta"
             change = f"{volume:.2f} times" if inverse else f"1/{volume:.2f} of"
             axes.set_title(f"{small}: ${contour} = 1$, A+B has {change} the area of A∧B", fontsize=9)
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=7.5, ncols=2)
-        row[0].text(
-            -0.02, 1.1, f"det ratio {determinant:.2f}", transform=row[0].transAxes, fontsize=8, ha="left"
-        )
+    printed = " and ".join(f"{value:.2f}" for value in determinants)
     stamp(
         figure,
-        "printed for these: 100 times (paper, 0.01), 25 and 5 times (thesis, 0.01 and 0.05: the "
-        "determinants, not the volumes); computed from the formulas",
+        "printed for these: 100 times (paper, 0.01), 25 and 5 times (thesis, 0.01 and 0.05), which are\n"
+        f"the determinants' ratios, {printed}, not the areas'; computed from the formulas",
     )
     return figure
