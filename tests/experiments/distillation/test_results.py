@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ilc.experiments.distillation.claims import labels
+from ilc.experiments.distillation.claims import labels, privileged
 from ilc.experiments.distillation.results import FOLDER, by_replica
 
 SHARED = {"experiment": "distillation", "method": "distill", "data_source": "generated", "seed": 0}
@@ -56,3 +56,24 @@ def test_the_claim_about_noisy_labels_looks_at_every_seed(
     (claim,) = labels.claims(write(tmp_path, "labels", runs))
     assert claim.verdict == verdict
     assert "entropy bonus 1)" in claim.ours
+
+
+@pytest.mark.parametrize(
+    ("plain", "distilled", "verdict"),
+    [
+        ((0.50, 0.52, 0.60), (0.90, 0.94, 0.99), "reproduced"),
+        ((0.50, 0.57, 0.60), (0.90, 0.94, 0.99), "in part"),
+        ((0.50, 0.52, 0.60), (0.61, 0.80, 0.90), "in part"),
+        ((0.50, 0.52, 0.60), (0.60, 0.80, 0.90), "not reproduced"),
+    ],
+)
+def test_the_claim_about_noisy_privileged_data_looks_at_medians(
+    plain: tuple[float, ...], distilled: tuple[float, ...], verdict: str, tmp_path: Path
+) -> None:
+    runs = []
+    for method, best in (("no_teacher", plain), ("distill", distilled)):
+        values = {f"best/n512/seed{seed}/test/accuracy": value for seed, value in enumerate(best)}
+        runs.append({"method": method, "dataset.dimensions": 128, "teaching.split": "redrawn", **values})
+    (claim,) = privileged.claims(write(tmp_path, "privileged", runs))
+    assert claim.verdict == verdict
+    assert "in 1 of 1 cells made here" in claim.ours
