@@ -99,8 +99,9 @@ class FunnelBoard:
         folder = Path(data_dir) / "skip_intervals"
         make = partial(self._made, generation_seed)
         both, sha256 = kept(folder, "funnel_board", own, partial(make, STANDARD))
-        validation = both.between(n_train, self.n)
-        shortcuts = self.shortcuts(validation)
+        training, validation = both.between(0, n_train), both.between(n_train, self.n)
+        frequent = {"most frequent label": validation.share_of_most_frequent()}
+        shortcuts = {**frequent, **self.shortcuts(validation)}
         words = ", ".join(f"{name} {100 * value:.1f} %" for name, value in shortcuts.items())
         source = f"own funnel board, {self.shape[0]} x {self.shape[1]} px, {n_train} trajectories ({words})"
         other = None
@@ -108,7 +109,6 @@ class FunnelBoard:
             all_others, other_sha256 = kept(folder, "funnel_board_perturbed", own, partial(make, PERTURBED))
             other = all_others.between(0, n_train)
             sha256 = hashlib.sha256(f"{sha256}{other_sha256}".encode()).hexdigest()
-        training = both.between(0, n_train)
         self.data = DomainData(training, validation, source, sha256, shortcuts, perturbed=other)
 
     def evidence(self, frames: Tensor, first: Tensor) -> Tensor:

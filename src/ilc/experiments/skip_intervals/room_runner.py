@@ -103,7 +103,8 @@ class RoomRunner:
             lambda: self._made(n_train + n_validation, generation_seed),
         )
         validation = trajectories.between(n_train, n_train + n_validation)
-        shortcuts = self.shortcuts(validation)
+        frequent = {"most frequent label": validation.share_of_most_frequent()}
+        shortcuts = {**frequent, **self.shortcuts(validation)}
         words = ", ".join(f"{name} {100 * value:.1f} %" for name, value in shortcuts.items())
         self.data = DomainData(
             trajectories.between(0, n_train),

@@ -31,6 +31,10 @@ class Trajectories:
         """Frames of trajectories ``rows`` at ``times`` from 0, both ``[...]``; float ``[..., C, h, w]``."""
         return self.frames[self.begins[rows] + times].float()
 
+    def share_of_most_frequent(self) -> float:
+        """Share of these trajectories that have their most frequent label: the best constant's accuracy."""
+        return float(self.labels.bincount().max() / len(self))
+
     def between(self, begin: int, end: int) -> Trajectories:
         """The trajectories from ``begin`` up to ``end``."""
         lengths = self.lengths[begin:end]

@@ -25,7 +25,6 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "frames, median (range)": (
                     f"{row['frames_median']:.0f} ({row['frames_least']:.0f} to {row['frames_most']:.0f})"
                 ),
-                "most frequent label": f"{100 * row['largest_label_share']:.1f} %",
                 "shortcuts, held out": words,
                 "psi on true last frames": f"{100 * row['psi_right']:.1f} %",
                 "same label, perturbed": "" if pd.isna(same) else f"{100 * same:.1f} %",

@@ -53,7 +53,6 @@ def _described(name: str, domain: Domain) -> dict[str, object]:
     data = domain.data
     every = (data.training, data.validation)
     lengths = torch.cat([part.lengths for part in every]).float()
-    labels = torch.cat([part.labels for part in every])
     same = float("nan")
     if data.perturbed is not None:
         same = float((data.perturbed.labels == data.training.labels).float().mean())
@@ -70,7 +69,6 @@ def _described(name: str, domain: Domain) -> dict[str, object]:
         "frames_median": float(lengths.median()),
         "frames_least": float(lengths.min()),
         "frames_most": float(lengths.max()),
-        "largest_label_share": float(labels.bincount().max() / len(labels)),
         "psi_right": min(_psi_right(domain, part) for part in every),
         "shortcuts": "; ".join(f"{shortcut}: {value:.4f}" for shortcut, value in shortcuts),
         "same_label_when_perturbed": same,
