@@ -42,6 +42,6 @@ def draw_examples(results: Path, name: str, labels: Sequence[str]) -> Figure:
         panels[0, column].set_title(f"{labels[end]}, {length} frames", fontsize=8)
     panels[0, 0].set_ylabel("first frame", fontsize=8)
     panels[1, 0].set_ylabel("merged", fontsize=8)
-    source = about.data_source.replace(" (", "\n(", 1)
+    source = str(about.data_source).replace(" (", "\n(", 1)
     stamp(figure, f"validation trajectories 0 to {n - 1}; {source}")
     return figure
