@@ -45,6 +45,9 @@ def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
     assert isinstance(plain, dict)
     content: dict[str, Any] = {str(key): value for key, value in plain.items()}
     check_shared_keys(content)
+    missing = sorted(OmegaConf.missing_keys(rest))
+    if missing:
+        raise UserError(f"{missing[0]} is ???, which is no value: give it one, or leave it out")
     if sweep:
         for key in METHOD_KEYS:
             if isinstance(content.get(key), dict):

@@ -21,7 +21,7 @@ class Regularizer:
     (paper, section 3.1); as L2 it can shrink the whole network to zero.
 
     Raises:
-        UserError: a negative or infinite strength.
+        UserError: a strength that is negative or beyond 32-bit numbers.
     """
 
     def __init__(
@@ -31,9 +31,10 @@ class Regularizer:
         l1: float = 0.0,
         decoupled: bool = False,
     ) -> None:
-        if not (0 <= weight_decay < float("inf") and 0 <= l1 < float("inf")):
+        largest = torch.finfo(torch.float32).max
+        if not (0 <= weight_decay <= largest and 0 <= l1 <= largest):
             raise UserError(
-                "optimizer.weight_decay and optimizer.l1 must be finite and at least 0, "
+                "optimizer.weight_decay and optimizer.l1 must be finite 32-bit numbers of at least 0, "
                 f"got {weight_decay} and {l1}"
             )
         self._parameters = [p for p in parameters if p.requires_grad]

@@ -150,9 +150,7 @@ def test_wandb_gets_the_picture_of_every_evaluation(
         return Path(path).stat().st_size
 
     made = SimpleNamespace(log=lambda values, step: logged.append(values), finish=lambda exit_code: None)
-    fake = SimpleNamespace(
-        init=lambda **_: made, Settings=lambda **_: None, Image=lambda path: Path(path).stat()
-    )
+    fake = SimpleNamespace(init=lambda **_: made, Settings=lambda **_: None, Image=size_of)
     monkeypatch.setitem(sys.modules, "wandb", fake)
     content = content_of(data_dir, "trainer.max_epochs=2")
     run({**content, "logger": {"name": "wandb", "project": "p"}}, tmp_path / "run", "")

@@ -70,9 +70,10 @@ class DistillationTask:
     ) -> None:
         if method not in METHODS:
             raise UserError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        if min(batch_size, student_steps) < 1:
+        if not (1 <= batch_size < 2**31 and 1 <= student_steps < 2**31):
             raise UserError(
-                f"batch_size and student_steps must be at least 1, got {batch_size} and {student_steps}"
+                "batch_size and student_steps must be at least 1 and below 2^31, got "
+                f"{batch_size} and {student_steps}"
             )
         if teaching.carried and inner != student:
             raise UserError(
