@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ilc.figures.style import data_sources
+from ilc.figures.style import GREY, data_sources
 
 FOLDER = Path("cifar")
 THRESHOLD = "aggregator.agreement_threshold"
@@ -68,6 +68,12 @@ def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: st
     if len(seeds.columns) > 1:
         axes.plot(seeds.index, seeds, style, color=color, lw=0.5, alpha=0.5)
     axes.plot(seeds.index, seeds.median(axis=1), style, color=color, lw=1.8, label=label)
+
+
+def mark_rate_falls(axes: Axes) -> None:
+    """Dotted lines where the learning rate falls."""
+    for epoch in RATE_FALLS:
+        axes.axvline(epoch, color=GREY, lw=0.8, ls=":")
 
 
 def about(runs: pd.DataFrame, seeds: str, votes: str = "local votes") -> str:

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from ilc.experiments.memorisation.results import (
     NOISE,
-    RATE_FALLS,
     THRESHOLD,
     about,
     draw_seeds,
+    mark_rate_falls,
     seeds_per,
     threshold_curves,
     threshold_runs,
@@ -38,8 +38,7 @@ def draw(results: Path, norm: str = "batch") -> Figure:
         for i, threshold in enumerate(thresholds):
             chosen = curves[(curves[NOISE] == noise) & (curves[THRESHOLD] == threshold)]
             draw_seeds(axes, chosen, key, colors[i], STYLES[i % len(STYLES)], f"{threshold:g}")
-        for epoch in RATE_FALLS:
-            axes.axvline(epoch, color=GREY, lw=0.8, ls=":")
+        mark_rate_falls(axes)
         axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("epoch")

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from ilc.experiments.memorisation.results import (
     FOLDER,
     NOISE,
-    RATE_FALLS,
     THRESHOLD,
     about,
     draw_seeds,
+    mark_rate_falls,
     seeds_per,
     threshold_curves,
 )
@@ -47,8 +47,7 @@ def draw(results: Path) -> Figure:
                 chosen = of_vote[(of_vote[NOISE] == noise) & (of_vote[THRESHOLD] == threshold)]
                 label = f"{threshold:g}" if threshold else "0 (plain training)"
                 draw_seeds(axes, chosen, key, color, STYLES[threshold], label)
-            for epoch in RATE_FALLS:
-                axes.axvline(epoch, color=GREY, lw=0.8, ls=":")
+            mark_rate_falls(axes)
             as_percent(axes)
             if noise:
                 axes.set_title(vote, fontsize=10)
