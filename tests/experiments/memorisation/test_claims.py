@@ -153,6 +153,18 @@ def test_label_noise_is_judged_on_the_whole_curve(
     assert noisy(tmp_path, plain, masked).verdict == expected
 
 
+def test_label_noise_shows_plain_training_at_the_rate_of_the_mask(tmp_path: Path) -> None:
+    assert "mask's rate" not in noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7)).ours
+    path = tmp_path / "cifar" / "label_noise_curves.csv"
+    curves = pd.read_csv(path)
+    plain = curves[(curves.aggregator == "mean") & (curves["optimizer.lr"] == 1e-3)]
+    faster = plain.assign(**{"optimizer.lr": 5e-3, "test/accuracy": 0.75})
+    pd.concat([curves, faster]).to_csv(path, index=False)
+    (claim,) = wrong_labels.claims(tmp_path)
+    assert "plain at the mask's rate 75.0 (75.0 to 75.0) on the test set at the end" in claim.ours
+    assert claim.verdict == GOOD
+
+
 def test_few_seeds_are_named() -> None:
     assert verdict(True, False, 1) == f"{GOOD}, 1 seed"
     assert verdict(False, True, 2) == f"{PARTLY}, 2 seeds"

@@ -19,6 +19,8 @@ RATE_FALLS = (40, 60)
 """Epochs after which the learning rate of the experiment with random labels falls tenfold."""
 BEST_RATES = {"mean": 1e-3, "and_mask": 5e-3}
 """Learning rates under label noise that the paper found best."""
+SAME_RATE = {"mean": BEST_RATES["and_mask"]}
+"""Plain training at the rate of the mask, so that what the rate does is not taken for the mask's."""
 
 
 def threshold_runs(results: Path, norm: str = "batch") -> pd.DataFrame:
@@ -37,11 +39,11 @@ def _with_norm(path: Path, norm: str) -> pd.DataFrame:
     return chosen
 
 
-def label_noise_curves(results: Path) -> pd.DataFrame:
-    """Training with 25 % of the labels redrawn over the epochs, at the paper's best learning rates."""
+def label_noise_curves(results: Path, rates: dict[str, float]) -> pd.DataFrame:
+    """Training with 25 % of the labels redrawn over the epochs: a learning rate per aggregator."""
     curves = pd.read_csv(results / FOLDER / "label_noise_curves.csv")
-    best: pd.DataFrame = curves[curves["optimizer.lr"] == curves.aggregator.map(BEST_RATES)]
-    return best
+    chosen: pd.DataFrame = curves[curves["optimizer.lr"] == curves.aggregator.map(rates)]
+    return chosen
 
 
 def draw_thresholds(axes: Axes, runs: pd.DataFrame, key: str, style: str, suffix: str = "") -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.memorisation.results import BEST_RATES, FOLDER, label_noise_curves, seeds_per
+from ilc.experiments.memorisation.results import BEST_RATES, FOLDER, SAME_RATE, label_noise_curves, seeds_per
 from ilc.experiments.memorisation.verdicts import in_seeds, verdict
 from ilc.figures.claims import Claim
 from ilc.figures.style import data_sources, median_and_range
@@ -19,7 +19,7 @@ NAMES = {"mean": "plain", "and_mask": "AND-mask"}
 
 def claims(results: Path) -> list[Claim]:
     """25 % of the labels redrawn: what is fitted of the wrong ones, whether test accuracy peaks and falls."""
-    curves = label_noise_curves(results)
+    curves = label_noise_curves(results, BEST_RATES)
     runs = pd.read_csv(results / FOLDER / "label_noise_runs.csv")
     wrong, test, fall, parts = {}, {}, {}, []
     for aggregator, name in NAMES.items():
@@ -38,6 +38,10 @@ def claims(results: Path) -> list[Claim]:
             f"epoch {at:g}), {median_and_range(test[aggregator])} at the end, a fall of "
             f"{FALL:.0%} or more in {in_seeds(fall[aggregator] >= FALL)}"
         )
+    same = label_noise_curves(results, SAME_RATE)
+    if len(same):
+        ends = same[same.epoch == same.epoch.max()].set_index("seed")["test/accuracy"]
+        parts.append(f"plain at the mask's rate {median_and_range(ends)} on the test set at the end")
     below = wrong["and_mask"] < CHANCE
     apart = wrong["mean"].min() - wrong["and_mask"].max()
     shapes = bool((fall["mean"] >= FALL).all() and (fall["and_mask"] < FALL).all())

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ilc.experiments.memorisation.results import (
     BEST_RATES,
     FOLDER,
+    SAME_RATE,
     about,
     draw_seeds,
     label_noise_curves,
@@ -17,7 +18,7 @@ from ilc.experiments.memorisation.results import (
 )
 from ilc.figures.style import COLORS, GREY, LABELS, as_percent, new_figure, stamp
 
-STYLES = {"mean": "--", "and_mask": "-"}
+STYLES = (("mean", BEST_RATES, "--"), ("mean", SAME_RATE, ":"), ("and_mask", BEST_RATES, "-"))
 PANELS = (
     ("train/accuracy_mislabeled", "mislabelled training examples,\nagainst their wrong labels"),
     ("test/accuracy", "test set"),
@@ -25,16 +26,20 @@ PANELS = (
 
 
 def draw(results: Path) -> Figure:
-    """Left: the mislabelled training examples against their wrong labels. Right: the test set."""
-    curves = label_noise_curves(results)
+    """Left: the mislabelled training examples against their wrong labels. Right: the test set.
+
+    Each method at the rate that the paper found best for it, and plain training at the mask's too.
+    """
     runs = pd.read_csv(results / FOLDER / "label_noise_runs.csv")
     figure = new_figure(n_columns=2)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (key, title) in zip(panels, PANELS, strict=True):
-        for aggregator, style in STYLES.items():
+        for aggregator, rates, style in STYLES:
+            curves = label_noise_curves(results, rates)
             chosen = curves[curves.aggregator == aggregator]
-            label = f"{LABELS[aggregator]}, rate {BEST_RATES[aggregator]:g}"
-            draw_seeds(axes, chosen, key, COLORS[aggregator], style, label)
+            if len(chosen):
+                label = f"{LABELS[aggregator]}, rate {rates[aggregator]:g}"
+                draw_seeds(axes, chosen, key, COLORS[aggregator], style, label)
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("epoch")
         as_percent(axes)

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.experiments.memorisation.results import (
+    BEST_RATES,
     FOLDER,
     NOISE,
     THRESHOLD,
@@ -35,7 +36,7 @@ def draw(results: Path) -> Figure:
     curves = pd.concat(
         [
             _of_the_grid(threshold_curves(results)),
-            label_noise_curves(results).assign(**{NOISE: 0.25}),
+            label_noise_curves(results, BEST_RATES).assign(**{NOISE: 0.25}),
             pd.read_csv(results / FOLDER / "baselines_curves.csv"),
         ]
     )
