@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from scipy.stats import t
 
+from ilc.experiments.spirals.correlations import mean_interval
 from ilc.experiments.spirals.readings import BATCHES, CORRELATIONS, PUBLISHED_CORRELATION, READINGS
 
 MASKED = 0.75
@@ -23,7 +23,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 chosen = chosen[chosen[key] == value]
             plain = chosen[chosen.agreement_threshold == 0]
             masked = chosen[chosen.agreement_threshold == MASKED]
-            low, high = _interval(plain.mechanism_correlation)
+            low, high = mean_interval(plain.mechanism_correlation)
             larger = (plain.shortcut_correlation > plain.mechanism_correlation).sum()
             table.append(
                 {
@@ -43,9 +43,3 @@ def tabulate(results: Path) -> pd.DataFrame:
 
 def _of_shortcuts(variance: float) -> str:
     return {0.1: "variance", 0.01: "standard deviation"}[variance]
-
-
-def _interval(values: pd.Series) -> tuple[float, float]:
-    """95 % t interval of the mean."""
-    margin = t.ppf(0.975, len(values) - 1) * values.std() / len(values) ** 0.5
-    return float(values.mean() - margin), float(values.mean() + margin)
