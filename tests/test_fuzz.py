@@ -272,7 +272,7 @@ def pairs(bench: Bench) -> Iterator[tuple[str, Case]]:
         "optimizer": choices("optimizer"),
         "risk": list(RISKS),
         "gradients": list(WAYS),
-        "+dataset.batches": ["every_environment", "one_environment"],
+        "+dataset.batches": ["every_environment", "one_environment", "any_environment"],
     }
     for _ in range(60):
         name = drawn.choice([name for name in BASES if name not in ("small_problems", "distillation")])

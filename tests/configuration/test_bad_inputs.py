@@ -51,6 +51,7 @@ MISTAKES = {
         "trainer.stop_below=55",
         "trainer.stop_below must be null or an accuracy",
     ),
+    "standing still for no time": ("+trainer.stop_when_still=0", "must be null or a number of evaluations"),
     "milestones out of range": ("trainer.milestones=[50]", "fractions of training"),
     "a rising learning rate below 0": ("trainer.lr_decay=-1", "trainer.lr_decay is a factor of at least 0"),
     "no truth": ("optimizer.decoupled=no", "optimizer.decoupled must be true or false, got 'no'"),

@@ -58,3 +58,21 @@ def test_what_is_no_run(finished: Path, tmp_path: Path) -> None:
     (finished / "checkpoint.pt").unlink()
     with pytest.raises(UserError, match="has no checkpoint yet"):
         ilc.load_run(finished)
+
+
+def test_the_model_has_the_weights_that_were_selected(
+    train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    """With such a learning rate accuracy rises and falls, and the best evaluation is not the last."""
+    folder = tmp_path / "selected"
+    rule = ("aggregator=mean", "optimizer.lr=0.3", "trainer.max_epochs=8", "trainer.selection=test_oracle")
+    command = (*tiny, *rule, "trainer.stop_when_memorised=false", f"hydra.run.dir={folder}")
+    assert train(*command).returncode == 0
+    run = ilc.load_run(folder)
+    assert run.summary is not None
+    assert run.summary["step"] < run.metrics[-1]["step"] == run.task.step
+    test = run.data.evaluation["test"]
+    assert evaluate(run.model, test, RISKS["cross_entropy"])["loss"] == run.summary["test/loss"]
+    (folder / "selected.pt").unlink()
+    with pytest.raises(UserError, match=r"selected\.pt does not have the weights that trainer\.selection"):
+        ilc.load_run(folder)

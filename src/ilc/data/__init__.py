@@ -1,5 +1,6 @@
 """Datasets: one per file, each handing over ``Environments``."""
 
+from ilc.data.any_environment_batches import AnyEnvironmentBatches
 from ilc.data.batches import Batches
 from ilc.data.colored_mnist import make_colored_mnist
 from ilc.data.environment_batches import EnvironmentBatches
@@ -11,6 +12,7 @@ from ilc.data.one_environment_batches import OneEnvironmentBatches
 from ilc.data.spirals import make_spirals
 
 __all__ = [
+    "AnyEnvironmentBatches",
     "Batches",
     "EnvironmentBatches",
     "Environments",

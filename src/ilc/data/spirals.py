@@ -46,8 +46,8 @@ def make_spirals(
             authors' code, though with 1.5 to 2 more of the published results come out.
         radius_noise: half-width of the uniform noise on the radius (paper: 0.02).
         shortcut_variance: of every shortcut component. Deviation: the paper's N(0, 0.1) could also
-            mean a standard deviation; as a variance it reproduces the thesis's gradient
-            correlation of about 0.4 at initialisation.
+            mean a standard deviation, with which no reading of the rest gives the thesis's
+            gradient correlation of about 0.4 at initialisation (table ``spirals_readings``).
         shortcut_noise: standard deviation of noise around the shortcut vectors (paper's text
             speaks of blobs, its appendix of one vector per environment: 0).
         standardize_mechanism: divide the mechanism dimensions by their standard deviation in the

@@ -7,11 +7,18 @@ from dataclasses import dataclass
 import torch
 
 from ilc.aggregators import Aggregator
-from ilc.data import Batches, EnvironmentBatches, Environments, ExampleBatches, OneEnvironmentBatches
+from ilc.data import (
+    AnyEnvironmentBatches,
+    Batches,
+    EnvironmentBatches,
+    Environments,
+    ExampleBatches,
+    OneEnvironmentBatches,
+)
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE
 
-KINDS = ("every_environment", "one_environment")
+KINDS = ("every_environment", "one_environment", "any_environment")
 
 
 @dataclass(frozen=True)
@@ -22,9 +29,10 @@ class BatchOptions:
         gradients: how environment gradients are obtained.
         generator: source of the order.
         device: where the batches are wanted.
-        batch_size: examples per environment and step (per step where each example is an environment); None
-            for all.
-        batches: ``every_environment``, ``one_environment``, or None where the config leaves it to the method.
+        batch_size: examples per environment and step (per step where each example is an environment, or where
+            examples come from any environment); None for all.
+        batches: ``every_environment``, ``one_environment``, ``any_environment``, or None where the config
+            leaves it to the method.
 
     Raises:
         UserError: no such kind.
@@ -42,7 +50,7 @@ class BatchOptions:
 
 
 def default_sampler(name: str, aggregator: Aggregator, data: Environments, options: BatchOptions) -> Batches:
-    """Every step sees all environments, unless ``dataset.batches`` asks for one.
+    """Every step sees all environments, unless ``dataset.batches`` asks for one, or for any.
 
     Where ``gradients`` makes every example an environment, a step sees some of the examples.
 
@@ -50,16 +58,23 @@ def default_sampler(name: str, aggregator: Aggregator, data: Environments, optio
         UserError: a choice with which the aggregator makes no sense.
     """
     arguments = (data, options.batch_size, options.generator, options.device)
-    one_at_a_time = options.batches == "one_environment"
     if options.gradients in PER_EXAMPLE:
-        if one_at_a_time:
+        if options.batches not in (None, "every_environment"):
             raise UserError(
                 f"gradients={options.gradients} draws examples from all environments: take "
                 "dataset.batches=every_environment, or gradients=sequential"
             )
         return ExampleBatches(*arguments)
-    if not one_at_a_time:
+    if options.batches in (None, "every_environment"):
         return EnvironmentBatches(*arguments)
+    if options.batches == "any_environment":
+        if aggregator.needs_environments:
+            raise UserError(
+                f"aggregator={name} asks which environment an example is from, and "
+                "dataset.batches=any_environment "
+                "does not say: take dataset.batches=every_environment, or aggregator=mean"
+            )
+        return AnyEnvironmentBatches(*arguments)
     if aggregator.needs_votes:
         raise UserError(
             f"aggregator={name} compares the environments of one batch, and dataset.batches=one_environment "

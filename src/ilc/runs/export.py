@@ -15,12 +15,16 @@ from ilc.errors import UserError
 from ilc.runs.run_files import CONFIG, is_done, read_config, read_metrics, read_provenance, read_summary
 
 
-def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame]:
+def export_runs(
+    folders: Iterable[Path], columns: Iterable[str] = (), failed: Mapping[Path, str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read finished runs.
 
     Args:
         folders: run folders, or folders that hold some at any depth.
         columns: dotted config keys to add as columns (``optimizer.lr``).
+        failed: folders of runs that ended without a summary, each with its error. Such a run is a row of
+            ``runs`` whose ``stopped`` is ``failed``, with the error and no metric.
 
     Returns:
         ``runs``, one row per run with its summary and the command that repeats it, and ``curves``,
@@ -33,10 +37,12 @@ def export_runs(folders: Iterable[Path], columns: Iterable[str] = ()) -> tuple[p
     runs: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     for folder in _run_folders(folders):
-        identity, provenance = _identity(folder, list(columns)), read_provenance(folder)
-        origin = {key: provenance[key] for key in ("command", "git_commit")}
-        runs.append({**identity, **read_summary(folder), **origin})
+        identity = _identity(folder, list(columns))
+        runs.append({**identity, **read_summary(folder), **_origin(folder)})
         curves += [{**identity, **metrics} for metrics in read_metrics(folder)]
+    for folder, error in (failed or {}).items():
+        own = _identity(folder, list(columns))
+        runs.append({**own, "stopped": "failed", "error": error, **_origin(folder)})
     methods = [key for key in METHOD_KEYS if any(key in row for row in runs)]
     order = ["experiment", *methods, *columns, "seed"]
     return (
@@ -77,6 +83,11 @@ def _run_folders(folders: Iterable[Path]) -> list[Path]:
             raise UserError(f"not done: {', '.join(unfinished)}: finish those runs or remove their folders")
         found += runs
     return found
+
+
+def _origin(folder: Path) -> dict[str, str]:
+    provenance = read_provenance(folder)
+    return {key: provenance[key] for key in ("command", "git_commit")}
 
 
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:

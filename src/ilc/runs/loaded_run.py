@@ -13,8 +13,20 @@ from ilc.errors import UserError
 from ilc.runs.provenance import identity_of
 from ilc.runs.random_state import random_state, seed_everything, set_random_state
 from ilc.runs.run_directory import RunDirectory
-from ilc.runs.run_files import CHECKPOINT, CONFIG, fitting, is_done, read_config, read_metrics, read_summary
+from ilc.runs.run_files import (
+    CHECKPOINT,
+    CONFIG,
+    SELECTED,
+    fitting,
+    is_done,
+    read_config,
+    read_metrics,
+    read_selected,
+    read_summary,
+    remedy,
+)
 from ilc.runs.run_options import RunOptions
+from ilc.runs.selection import LAST, RULES
 from ilc.runs.task import Metrics, Task
 from ilc.seeding import seed_for
 
@@ -26,7 +38,7 @@ class LoadedRun:
     Attributes:
         folder: of the run.
         config: resolved, as plain values.
-        task: at the last checkpoint.
+        task: at the last checkpoint, but for its model.
         metrics: of all evaluations up to it.
         summary: of a finished run, else None.
     """
@@ -39,7 +51,7 @@ class LoadedRun:
 
     @property
     def model(self) -> nn.Module:
-        """The trained model, in evaluation mode."""
+        """The model as it was at the evaluation that ``trainer.selection`` chose, in evaluation mode."""
         return self.task.model
 
     @property
@@ -75,7 +87,29 @@ def load_run(folder: Path | str, device: str = "cpu") -> LoadedRun:
     assert checkpoint is not None
     with fitting(folder):
         task.load_state_dict(checkpoint)
-    task.model.eval()
     # A run that was stopped in its first epoch has a checkpoint and no evaluation.
     metrics = read_metrics(folder, checkpoint["n_evaluations"], checkpoint.get("metrics_sha256"))
+    rule = options.trainer.selection
+    if rule != LAST and metrics:
+        weights = _selected(folder, metrics[RULES[rule](metrics)])
+        with fitting(folder, SELECTED):
+            task.model.load_state_dict(weights)
+    task.model.eval()
     return LoadedRun(folder, content, task, metrics, read_summary(folder) if is_done(folder) else None)
+
+
+def _selected(folder: Path, evaluation: Metrics) -> dict[str, Any]:
+    """The weights of an evaluation.
+
+    Raises:
+        UserError: there are none, or those of another one.
+    """
+    selected = read_selected(folder)
+    if selected is None or selected["step"] != evaluation["step"]:
+        raise UserError(
+            f"{folder / SELECTED} does not have the weights that trainer.selection chose, those of step "
+            f"{evaluation['step']}: give the run's command again, or, of a run that was done before such "
+            f"weights were kept, {remedy(folder)}"
+        )
+    weights: dict[str, Any] = selected["model"]
+    return weights

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
+from torch import nn
 
 from ilc.atomic import write_atomically, write_json, write_text
 from ilc.configuration.resolve import differences
@@ -167,6 +168,15 @@ class RunDirectory:
             "metrics_sha256": run_files.metrics_sha256(self.path),
         }
         save_sealed(self.path / run_files.CHECKPOINT, {**state, **belongs_to})
+
+    def save_selected(self, step: int, model: nn.Module) -> None:
+        """Replace ``selected.pt`` atomically: the weights of the evaluation that is selected now.
+
+        Raises:
+            UserError: it cannot be written; the previous ones are unharmed.
+        """
+        if self.writes:
+            save_sealed(self.path / run_files.SELECTED, {"step": step, "model": model.state_dict()})
 
     def load_checkpoint(self, data: dict[str, str]) -> dict[str, Any] | None:
         """The last checkpoint, or None when there is none.

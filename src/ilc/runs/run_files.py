@@ -25,7 +25,7 @@ OUTPUTS = Path("outputs")
 """Where run folders are made, whatever the command: below the current folder, as ``data_dir`` is."""
 
 CONFIG, PROVENANCE, METRICS, SUMMARY = "config.yaml", "provenance.json", "metrics.jsonl", "summary.json"
-CHECKPOINT, DONE = "checkpoint.pt", "done"
+CHECKPOINT, SELECTED, DONE = "checkpoint.pt", "selected.pt", "done"
 _OF_A_CHECKPOINT = {"random": dict, "epoch": int, "n_evaluations": int, "wall_seconds": float}
 
 
@@ -127,9 +127,19 @@ def read_checkpoint(folder: Path) -> dict[str, Any] | None:
     return state
 
 
+def read_selected(folder: Path) -> dict[str, Any] | None:
+    """What ``RunDirectory.save_selected`` wrote, ``step`` and ``model``, or None when there is nothing.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    path = folder / SELECTED
+    return load_sealed(path, remedy(folder), map_location="cpu") if path.exists() else None
+
+
 @contextmanager
-def fitting(folder: Path) -> Iterator[None]:
-    """Around whatever takes up the state that ``read_checkpoint`` returned.
+def fitting(folder: Path, name: str = CHECKPOINT) -> Iterator[None]:
+    """Around whatever takes up the state that ``read_checkpoint`` or ``read_selected`` returned.
 
     Raises:
         UserError: it does not fit: of other shapes, or from another version of the code.
@@ -138,7 +148,7 @@ def fitting(folder: Path) -> Iterator[None]:
         yield
     except Exception as error:
         what = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(f"{folder / CHECKPOINT} does not fit this run ({what}): {remedy(folder)}") from error
+        raise UserError(f"{folder / name} does not fit this run ({what}): {remedy(folder)}") from error
 
 
 def _read(folder: Path, name: str, understood: Callable[[str], T]) -> T:

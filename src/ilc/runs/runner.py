@@ -22,7 +22,7 @@ from ilc.runs.random_state import random_state, seed_everything, set_random_stat
 from ilc.runs.run_directory import RunDirectory
 from ilc.runs.run_files import fitting, read_summary
 from ilc.runs.run_options import RunOptions
-from ilc.runs.selection import RULES
+from ilc.runs.selection import LAST, RULES
 from ilc.runs.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
 from ilc.seeding import seed_for
 from ilc.stop_signals import Stopped, asked, finish_first
@@ -124,7 +124,7 @@ class _Run:
             EpochProgress(self._options.title, trainer.max_epochs, self._epoch) as progress,
         ):
             metrics = self._evaluations[-1] if self._evaluations else {}
-            while self._epoch < trainer.max_epochs and trainer.reason_to_stop(metrics) is None:
+            while self._epoch < trainer.max_epochs and trainer.reason_to_stop(self._evaluations) is None:
                 if self._processes.any(asked() is not None):
                     self._stop()
                 try:
@@ -149,6 +149,10 @@ class _Run:
         self._evaluations.append(metrics)
         self._directory.append_metrics(metrics)
         logger.log(metrics, self._directory.save_pictures(pictures_of(self._task)))
+        rule = self._options.trainer.selection
+        if rule != LAST and RULES[rule](self._evaluations) == len(self._evaluations) - 1:
+            # Before the checkpoint that counts the evaluation: a kill in between repeats both.
+            self._directory.save_selected(metrics["step"], self._task.model)
         self._save(seconds)
         return metrics
 
@@ -183,7 +187,7 @@ class _Run:
         return {
             **selected,
             "selection": trainer.selection,
-            "stopped": trainer.reason_to_stop(evaluations[-1]) or "completed",
+            "stopped": trainer.reason_to_stop(evaluations) or "completed",
             "data_source": self._task.data.source,
             **self._task.remarks(evaluations, selected),
             "parameters": sum(p.numel() for p in self._task.model.parameters() if p.requires_grad),

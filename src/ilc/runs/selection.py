@@ -13,6 +13,9 @@ from ilc.errors import UserError
 
 Metrics = dict[str, Any]
 
+LAST = "last"
+"""The rule that selects nothing: the checkpoint has its weights."""
+
 
 def last(evaluations: Sequence[Metrics]) -> int:
     """The end of training: nothing is selected."""
@@ -41,7 +44,7 @@ def test_oracle(evaluations: Sequence[Metrics]) -> int:
 test_oracle.__test__ = False  # type: ignore[attr-defined]
 
 RULES: dict[str, Callable[[Sequence[Metrics]], int]] = {
-    "last": last,
+    LAST: last,
     "training_environments": training_environments,
     "validation_environment": validation_environment,
     "test_oracle": test_oracle,

@@ -162,7 +162,7 @@ def trained(tiny: tuple[str, ...], tmp_path: Path) -> Callable[[bool], Path]:
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_runs_that_may_diverge_are_left_out_and_others_are_an_error(
+def test_runs_that_may_diverge_are_rows_without_metrics_and_others_are_an_error(
     trained: Callable[[bool], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, results = tmp_path / "out", tmp_path / "results"
@@ -175,8 +175,14 @@ def test_runs_that_may_diverge_are_left_out_and_others_are_an_error(
     make_study(study, out, 1)
     write_results(study, out, results)
     runs = pd.read_csv(results / "toy" / "lr_runs.csv")
-    assert runs.aggregator.tolist() == ["and_mask", "mean"]
-    assert np.allclose(runs["optimizer.lr"], 1e-3)
+    assert runs.aggregator.tolist() == ["and_mask", "and_mask", "mean", "mean"]
+    assert np.allclose(runs["optimizer.lr"], [1e-3, 1e30] * 2)
+    diverged = runs[runs.stopped == "failed"]
+    assert diverged["optimizer.lr"].tolist() == [1e30] * 2
+    assert diverged.error.str.startswith("training diverged").all()
+    assert diverged.command.str.contains("optimizer.lr=1e+30", regex=False).all()
+    assert diverged["test/accuracy"].isna().all()
+    assert runs[runs.stopped != "failed"]["test/accuracy"].notna().all()
     assert not (results / "toy" / "lr_curves.csv").exists()
     trials = pd.read_csv(results / "spirals" / "search" / "toy_search_trials.csv")
     assert trials.chosen.sum() == 1

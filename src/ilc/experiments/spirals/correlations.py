@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from scipy.stats import t
 
 from ilc.figures.style import COLORS
 
@@ -22,6 +23,12 @@ def read_correlations(results: Path) -> pd.DataFrame:
     """Rows of ``correlations.csv`` with enough kept components for a correlation to mean something."""
     rows = pd.read_csv(results / TABLE)
     return rows[rows.kept_components >= MIN_COMPONENTS]
+
+
+def mean_interval(values: pd.Series) -> tuple[float, float]:
+    """95 % t interval of the mean over networks."""
+    margin = t.ppf(0.975, len(values) - 1) * values.std() / len(values) ** 0.5
+    return float(values.mean() - margin), float(values.mean() + margin)
 
 
 def in_all_networks(rows: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -47,6 +47,8 @@ def network_and_spirals(
     batch_size: int = 1024,
     hidden_units: int = 256,
     revolutions: float = 3.0,
+    shortcut_variance: float = 0.1,
+    standardize_mechanism: bool = True,
 ) -> tuple[nn.Module, Environments]:
     """A fresh perceptron and one batch of spirals, at the paper's size unless told otherwise.
 
@@ -54,7 +56,15 @@ def network_and_spirals(
     ``dataset.batch_size`` is.
     """
     data_seed = seed_for(seed, "data")
-    spirals = make_spirals(data_seed, n_environments, batch_size, n_test=1, revolutions=revolutions)
+    spirals = make_spirals(
+        data_seed,
+        n_environments,
+        batch_size,
+        n_test=1,
+        revolutions=revolutions,
+        shortcut_variance=shortcut_variance,
+        standardize_mechanism=standardize_mechanism,
+    )
     torch.manual_seed(seed_for(seed, "model and dropout"))
     return MLP(spirals.inputs.shape[-1], spirals.n_outputs, hidden_units, hidden_layers=3), spirals
 

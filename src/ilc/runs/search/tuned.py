@@ -17,7 +17,8 @@ from ilc.runs.search.trial import overrides_of
 # Overrides that say what is run where and how time is saved in the search, not how well it was set.
 NOT_SETTINGS = (
     *("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger"),
-    *("trainer.stop_below", "trainer.evaluation_examples"),
+    *("trainer.stop_below", "trainer.stop_when_solved", "trainer.stop_when_still"),
+    *("trainer.evaluate_every", "trainer.evaluation_examples"),
 )
 
 

@@ -23,7 +23,7 @@ class RunsStep:
         fixed: overrides before each of these lists.
         columns: config keys to add to the tables.
         curves: whether to make ``TO_curves.csv``.
-        may_diverge: whether runs that fail are left out of the tables, rather than an error.
+        may_diverge: whether runs that fail are rows without metrics, rather than an error.
     """
 
     overrides: tuple[tuple[str, ...], ...]
@@ -64,11 +64,13 @@ class RunsStep:
 
     def contents(self, folder: Path, results: Path) -> dict[Path, bytes]:
         """As ``Step``."""
-        done = [run for run in self.runs(folder) if (run / "done").exists()]
+        runs = self.runs(folder)
+        done = [run for run in runs if (run / "done").exists()]
         if not done:
             return {}
-        runs, curves = export_runs(done, self.columns)
-        return as_files(runs, curves if self.curves else None, results / self.to)
+        failed = {run: (run / FAILED).read_text().strip() for run in runs if (run / FAILED).exists()}
+        runs_table, curves = export_runs(done, self.columns, failed if self.may_diverge else None)
+        return as_files(runs_table, curves if self.curves else None, results / self.to)
 
     def _is_settled(self, run: Path) -> bool:
         return (run / "done").exists() or (self.may_diverge and (run / FAILED).exists())

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from scipy.stats import t
 
-from ilc.experiments.spirals.correlations import in_all_networks, read_correlations
+from ilc.experiments.spirals.correlations import in_all_networks, mean_interval, read_correlations
 from ilc.figures.claims import Claim
 
 THESIS_MECHANISM = 0.4
@@ -25,8 +24,7 @@ def _unmasked(rows: pd.DataFrame) -> Claim:
     plain = rows[(rows["mask"] == "and_mask") & (rows.agreement_threshold == 0)]
     mechanism, shortcut = plain.mechanism_correlation, plain.shortcut_correlation
     n = len(plain)
-    margin = t.ppf(0.975, n - 1) * mechanism.std() / n**0.5
-    low, high = mechanism.mean() - margin, mechanism.mean() + margin
+    low, high = mean_interval(mechanism)
     larger = int((shortcut > mechanism).sum())
     drowned, about = larger == n, low <= THESIS_MECHANISM <= high
     return Claim(

@@ -53,9 +53,23 @@ def draw(results: Path) -> Figure:
         "(sees test data); dashed: median; dotted: chance;\n"
         f"the thesis's configuration, the AND-mask's updates rescaled; "
         f"spirals of {READING:g} revolutions, chosen by us;\n"
-        f"at most 4,096 examples per step; scale=paper; data: {data_sources(runs)}",
+        f"at most 4,096 examples per step; {_length(runs)}; scale=paper; data: {data_sources(runs)}",
     )
     return figure
+
+
+def _length(runs: pd.DataFrame) -> str:
+    """How many steps the runs have, and how many of them the paper's rule ended."""
+    ended = runs.stopped == "memorised"
+    steps = runs[~ended].step
+    fewest, most = steps.min(), steps.max()
+    words = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    rule = (
+        f"but {ended.sum()} of {len(runs)} runs ended earlier by the paper's rule"
+        if ended.any()
+        else "no stop rule"
+    )
+    return f"{words} steps, {rule}"
 
 
 def _line(axes: Axes, runs: pd.DataFrame, color: str, look: tuple[str, float], label: str) -> None:

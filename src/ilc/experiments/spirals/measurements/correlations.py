@@ -63,7 +63,7 @@ def _measure(seed: int) -> Tables:
         average = masked_average(gradients, aggregator)
         for parameters, part in (("all", slice(None)), ("first layer weights", slice(first_layer))):
             key: Row = {"parameters": parameters, "seed": seed, "mask": mask}
-            measured = _compared(average[part], gradients.mechanism[part], gradients.shortcut[part])
+            measured = compared(average[part], gradients.mechanism[part], gradients.shortcut[part])
             source: Row = {"data_source": spirals.source}
             correlations.append(key | {"agreement_threshold": threshold} | measured | source)
         if mask == "and_mask" and threshold in SCATTER_THRESHOLDS:
@@ -81,7 +81,7 @@ def _with_revolutions(seed: int, revolutions: float) -> Row:
     gradients = signal_gradients(network, spirals, seed)
     average = masked_average(gradients, Mean())
     key: Row = {"seed": seed, "revolutions": revolutions}
-    return key | _compared(average, gradients.mechanism, gradients.shortcut) | {"data_source": spirals.source}
+    return key | compared(average, gradients.mechanism, gradients.shortcut) | {"data_source": spirals.source}
 
 
 def _masks() -> list[tuple[str, float]]:
@@ -89,7 +89,8 @@ def _masks() -> list[tuple[str, float]]:
     return [("xor_mask", t) for t in THRESHOLDS if t > 0] + [("and_mask", t) for t in THRESHOLDS]
 
 
-def _compared(average: Tensor, mechanism: Tensor, shortcut: Tensor) -> Row:
+def compared(average: Tensor, mechanism: Tensor, shortcut: Tensor) -> Row:
+    """Kept components of an average gradient ``[P]``, its correlation and line with each signal's own."""
     row: Row = {}
     for name, signal in (("mechanism", mechanism), ("shortcut", shortcut)):
         n_kept, correlation, slope, intercept = compare(average, signal)

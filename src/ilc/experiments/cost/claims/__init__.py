@@ -1,0 +1,1 @@
+"""Claims: the paper's words, ours, and a verdict that the numbers decide."""
