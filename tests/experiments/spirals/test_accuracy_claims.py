@@ -48,6 +48,18 @@ def test_as_published(tmp_path: Path) -> None:
     assert [claim.verdict for claim in (masks, baselines, robustness)] == ["reproduced"] * 3
     assert "AND-mask + L1: 2 of 10 trials, then 3 of 3 seeds" in robustness.ours
     assert "IRM 50.5 (50.0 to 51.0), n = 3" in baselines.ours
+    assert "the best of 10 trials of every baseline" in baselines.claim
+
+
+def test_a_seed_that_diverged_counts(tmp_path: Path) -> None:
+    _write_methods(tmp_path, _as_published(), {"AND-mask + L2": 3})
+    (path,) = (tmp_path / RUNS).glob("spirals_and_mask_l2_runs.csv")
+    runs = pd.read_csv(path)
+    diverged = pd.DataFrame({"seed": [3, 4, 5, 6], "test/accuracy": [None] * 4})
+    pd.concat([runs, diverged]).to_csv(path, index=False)
+    masks, _, robustness = claims(tmp_path)
+    assert masks.verdict == "partly: AND-mask, AND-mask + L1"
+    assert "3 of 7 seeds" in robustness.number
 
 
 def test_a_baseline_a_little_but_surely_above_chance_is_counted(tmp_path: Path) -> None:

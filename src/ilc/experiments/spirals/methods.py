@@ -39,17 +39,26 @@ TRIALS = Path("spirals/search")
 
 
 def read_methods(results: Path, kind: str, folder: Path = RUNS) -> pd.DataFrame:
-    """The ``runs`` or ``curves`` of every method with its best configuration, named in ``method``."""
+    """The ``runs`` or ``curves`` of every method with its best configuration, named in ``method``.
+
+    A run that diverged has learned nothing: its accuracies are those of chance.
+    """
     tables = [
         pd.read_csv(results / folder / f"{name}_{kind}.csv").assign(method=label)
         for name, label in METHODS.items()
     ]
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat(tables, ignore_index=True).fillna({"train/accuracy": CHANCE, "test/accuracy": CHANCE})
 
 
 def read_trials(results: Path, name: str) -> pd.DataFrame:
     """All trials of one method's search."""
     return pd.read_csv(results / TRIALS / f"{name}_trials.csv")
+
+
+def trials_each(results: Path) -> str:
+    """How many trials the searches completed, in words."""
+    counts = [int((read_trials(results, name).state == "COMPLETE").sum()) for name in METHODS]
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
 def chance_p_value(test: pd.Series) -> float:

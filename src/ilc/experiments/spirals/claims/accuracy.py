@@ -18,6 +18,7 @@ from ilc.experiments.spirals.methods import (
     chance_p_value,
     read_methods,
     read_trials,
+    trials_each,
 )
 from ilc.figures.claims import Claim
 from ilc.figures.style import median_and_range
@@ -27,7 +28,7 @@ def claims(results: Path) -> list[Claim]:
     """Figure 6, from ``spirals/methods`` and ``spirals/search``."""
     runs = read_methods(results, "runs")
     test = {label: runs[runs.method == label]["test/accuracy"] for label in METHODS.values()}
-    return [_masks(test), _baselines(test), _robustness(results, test)]
+    return [_masks(test), _baselines(test, trials_each(results)), _robustness(results, test)]
 
 
 def _masks(test: dict[str, pd.Series]) -> Claim:
@@ -43,14 +44,14 @@ def _masks(test: dict[str, pd.Series]) -> Claim:
     )
 
 
-def _baselines(test: dict[str, pd.Series]) -> Claim:
+def _baselines(test: dict[str, pd.Series], trials: str) -> Claim:
     highest = max(test[label].median() for label in BASELINES)
     above = [label for label in BASELINES if not as_in_the_paper(label, test[label])]
     p_values = ", ".join(f"{label} {chance_p_value(test[label]):.1g}" for label in BASELINES)
     excess = 100 * (highest - CHANCE)
     return Claim(
         short="The best of every baseline stays at chance",
-        claim="spirals: the best of 40 trials of every baseline stays at chance (figure 6)",
+        claim=f"spirals: the best of {trials} trials of every baseline stays at chance (figure 6)",
         paper="nothing significantly better than chance",
         ours=f"test accuracy {_each(test, BASELINES)}; median and range, new seeds; "
         f"{SEARCHED_REVOLUTIONS} revolutions; one-sided t test against {100 * CHANCE:.0f} %, p: {p_values}; "

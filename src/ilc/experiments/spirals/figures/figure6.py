@@ -8,7 +8,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from ilc.experiments.spirals.methods import CHANCE, LOWEST, METHODS, SEARCHED_REVOLUTIONS, read_methods, seeds
+from ilc.experiments.spirals.methods import (
+    CHANCE,
+    LOWEST,
+    METHODS,
+    SEARCHED_REVOLUTIONS,
+    read_methods,
+    seeds,
+    trials_each,
+)
 from ilc.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
 
@@ -38,7 +46,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"dot: a seed, bar: median; {seeds(runs)};\n"
-        "best of 40 trials each by test accuracy (oracle), repeated on new seeds; "
+        f"best of {trials_each(results)} trials each by test accuracy (oracle), repeated on new seeds; "
         f"scale=paper; {SEARCHED_REVOLUTIONS} revolutions; data: {data_sources(runs)}",
     )
     return figure
