@@ -92,7 +92,9 @@ def mixes_examples(model: nn.Module) -> bool:
 def _of_no_environments(model: nn.Module, aggregator: Aggregator) -> EnvironmentGradients:
     """What a process adds that has no environment: nothing."""
     parameters = trainable_parameters(model)
-    statistics = {name: GradientStatistics.zeros(p, aggregator.needs_logs) for name, p in parameters.items()}
+    statistics = {
+        name: GradientStatistics.zeros(p, aggregator.sums_on_request) for name, p in parameters.items()
+    }
     nothing = next(iter(parameters.values())).new_zeros(0)
     return EnvironmentGradients(nothing.detach(), statistics, nothing.detach())
 

@@ -126,7 +126,7 @@ def environment_gradients(
             f"gradients={gradients!r} takes all examples as one batch, not environments of different sizes: "
             "take gradients='vectorized' or 'sequential', or give one tensor of all examples"
         )
-    way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], with_logs=aggregator.needs_logs)
+    way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], also=aggregator.sums_on_request)
     if gradients == "vectorized" and not aggregator.needs_votes:
         way = total
     try:
