@@ -51,6 +51,13 @@ class Aggregator:
         """Return the update and the kept share for one parameter tensor."""
         raise NotImplementedError
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """What is remembered from step to step; nothing, unless an aggregator says so."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue from there."""
+
     def __call__(self, gradients: Tensor) -> Tensor:
         """Combine stacked gradients ``[E, *shape]`` into one update ``[*shape]``.
 

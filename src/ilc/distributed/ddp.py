@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ilc.aggregators import ON_REQUEST, Aggregator, GradientStatistics
+from ilc.aggregators.joint import JointAggregator
 from ilc.distributed.votes import packed, unpacked
 from ilc.errors import UserError
 
@@ -31,16 +32,21 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
 
     Args:
         model: wrapped, without a hook of its own.
-        aggregator: any.
+        aggregator: any but a ``JointAggregator``.
 
     Raises:
-        UserError: not a DDP model, SyncBatchNorm, which mixes the environments, or gradients that are left
-            from before.
+        UserError: not a DDP model, such an aggregator, SyncBatchNorm, which mixes the environments, or
+            gradients that are left from before.
     """
     if not isinstance(model, DistributedDataParallel):
         raise UserError(
             f"register_ddp_hook needs a model in DistributedDataParallel, got {type(model).__name__}: wrap "
             "it, or use ilc.distributed.backward with the model as it is"
+        )
+    if isinstance(aggregator, JointAggregator):
+        raise UserError(
+            f"{type(aggregator).__name__} looks at all parameters together, and DistributedDataParallel "
+            "sends some after others: take ilc.distributed.backward with the model as it is"
         )
     if any(isinstance(layer, nn.SyncBatchNorm) for layer in model.modules()):
         raise UserError(

@@ -18,6 +18,7 @@ from ilc.experiments.linear_unit_tests.selection import best_draw, summary
 from ilc.experiments.linear_unit_tests.steps import Models, train
 from ilc.runs.run_options import RunOptions
 from ilc.runs.task import Metrics
+from ilc.seeding import seed_for
 
 
 class LinearModels(nn.Module):
@@ -68,7 +69,9 @@ class LinearUnitTestsTask:
             raise UserError(
                 f"n_draws and steps_per_epoch must be at least 1, got {n_draws} and {steps_per_epoch}"
             )
-        self.method = method_of(method, aggregator.build(kinds=(Aggregator,)))
+        seeded = aggregator.offered(seed=seed_for(run.seed, "aggregator"))
+        self.aggregator: Aggregator = seeded.build(kinds=(Aggregator,))
+        self.method = method_of(method, self.aggregator)
         self.data: UnitTests = dataset.offered(
             seed=run.seed, n_seeds=n_seeds, shuffled=self.method.shuffled
         ).build(kinds=(UnitTests,))
@@ -104,11 +107,16 @@ class LinearUnitTestsTask:
         return {f"chosen/{name}": float(values[draw]) for name, values in self.options.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Weights, what Adam remembers, and the step."""
-        return {"models": self.models.state_dict(), "step": self.step}
+        """Weights, what Adam and the aggregator remember, and the step."""
+        return {
+            "models": self.models.state_dict(),
+            "aggregator": self.aggregator.state_dict(),
+            "step": self.step,
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from there."""
         for name, values in self.models.state_dict().items():
             values.copy_(state["models"][name])
+        self.aggregator.load_state_dict(state["aggregator"])
         self.step = state["step"]
