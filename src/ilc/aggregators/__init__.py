@@ -7,6 +7,7 @@ from ilc.aggregators.base import Aggregator, Combined
 from ilc.aggregators.eqrm import Eqrm
 from ilc.aggregators.geometric_mean import GeometricMean
 from ilc.aggregators.grad_drop import GradDrop
+from ilc.aggregators.gram_agreement import GramAgreement
 from ilc.aggregators.gram_weights import GramWeights
 from ilc.aggregators.group_dro import GroupDro
 from ilc.aggregators.iga import Iga
@@ -29,6 +30,7 @@ __all__ = [
     "GeometricMean",
     "GradDrop",
     "GradientStatistics",
+    "GramAgreement",
     "GramWeights",
     "GroupDro",
     "Iga",

@@ -36,20 +36,19 @@ class Eqrm(Weighting):
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """They add up to 1; where all risks are equal they are."""
-        wide = risks.double()
-        spread = wide.std() if len(risks) > 1 else torch.zeros_like(wide.sum())
-        width = (4 / 3) ** 0.2 * spread * len(risks) ** -0.2
-        if width == 0:
-            return torch.full_like(risks, 1 / len(risks))
+        wide, n = risks.double(), risks.shape[-1]
+        if n == 1:
+            return torch.ones_like(risks)
+        width = (4 / 3) ** 0.2 * wide.std(-1, keepdim=True) * n**-0.2
         standard = (self._quantile_of(wide, width) - wide) / width
-        return (-standard.square() / 2).softmax(0).to(risks)
+        return (-standard.square() / 2).where(width > 0, 0.0).softmax(-1).to(risks)
 
     def _quantile_of(self, risks: Tensor, width: Tensor) -> Tensor:
         """Where the distribution function is ``quantile``, by bisection."""
         at = torch.special.ndtri(torch.tensor(self.quantile, dtype=risks.dtype, device=risks.device)) * width
-        low, high = risks.min() + at, risks.max() + at
+        low, high = risks.amin(-1, keepdim=True) + at, risks.amax(-1, keepdim=True) + at
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            below = torch.special.ndtr((middle - risks) / width).mean() < self.quantile
+            below = torch.special.ndtr((middle - risks) / width).mean(-1, keepdim=True) < self.quantile
             low, high = torch.where(below, middle, low), torch.where(below, high, middle)
         return (low + high) / 2

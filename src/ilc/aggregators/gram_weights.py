@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ilc.aggregators.joint import Weighting
@@ -44,5 +45,5 @@ class GramWeights(Weighting):
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """What TorchJD says; the Gram matrix in double precision, in which its solvers work."""
         assert gram is not None, "gathered because needs_gram is set"
-        found: Tensor = self._weighting(gram.double())
-        return found.to(gram)
+        each = [self._weighting(one) for one in gram.double().reshape(-1, *gram.shape[-2:])]
+        return torch.stack(each).view(gram.shape[:-1]).to(gram)

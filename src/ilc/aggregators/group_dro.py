@@ -35,11 +35,11 @@ class GroupDro(Weighting):
         before = torch.zeros_like(risks) if self.log_q is None else self.log_q.to(risks)
         if before.shape != risks.shape:
             raise UserError(
-                f"GroupDro remembers {len(before)} environments, got {len(risks)}: give every step "
+                f"GroupDro remembers {before.shape[-1]} environments, got {risks.shape[-1]}: give every step "
                 "all of them, in one order"
             )
         # Logarithms, in which nothing overflows.
-        self.log_q = (before + self.step_size * risks).log_softmax(0)
+        self.log_q = (before + self.step_size * risks).log_softmax(-1)
         return self.log_q.exp()
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -75,7 +75,10 @@ class Weighting(JointAggregator):
     """Whether ``weights`` looks at the products of the gradients, which cost a backward pass for each."""
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
-        """Weights ``[E]`` from risks ``[E]`` and, if needed, ``gram[e, f] = g_e . g_f`` (all parameters)."""
+        """Weights ``[E]`` from risks ``[E]`` and, if needed, ``gram[e, f] = g_e . g_f`` (all parameters).
+
+        Leading axes are as many models, each by itself.
+        """
         raise NotImplementedError
 
     def loss(self, together: Together) -> tuple[Tensor, Tensor]:

@@ -31,4 +31,4 @@ class VRex(Weighting):
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """They add up to 1."""
-        return (1 + 2 * self.penalty_weight * (risks - risks.mean())) / len(risks)
+        return (1 + 2 * self.penalty_weight * (risks - risks.mean(-1, keepdim=True))) / risks.shape[-1]

@@ -149,3 +149,25 @@ def test_the_weight_of_iga_changes_the_update() -> None:
         with_penalty = direction(task.risks["train"], weights, task.options)
         without = direction(task.risks["train"], weights, options)
     assert (with_penalty - without).abs().amin() > 0
+
+
+@pytest.mark.parametrize("problem", ["1", "3s"])
+def test_weights_on_environments_are_the_gradient_of_their_loss(problem: str) -> None:
+    task = task_of(f"dataset.problem={problem}", "method=null", "aggregator=v_rex")
+    with torch.no_grad():
+        found = task.methods[0].direction(
+            task.risks["train"].of_seeds(slice(0, 1)), task.models.weights[:1], {}
+        )
+    random = torch.Generator().manual_seed(0)
+    made = PROBLEMS[problem[0]](E, 3, 2, random)
+    if problem.endswith("s"):
+        made.turn(1.0)
+    training = [made.sample(N, e, "train") for e in range(E)]
+    criterion = F.mse_loss if problem[0] == "1" else F.binary_cross_entropy_with_logits
+    for draw in range(N_DRAWS):
+        weights = task.models.weights[0, :, draw].detach().double().requires_grad_()
+        risks = torch.stack(
+            [criterion(x.double() @ weights[:-1] + weights[-1], y.double()) for x, y in training]
+        )
+        (risks.mean() + 10 * (risks - risks.mean()).square().mean()).backward()
+        torch.testing.assert_close(found[0, :, draw].double(), weights.grad, rtol=1e-3, atol=1e-5)

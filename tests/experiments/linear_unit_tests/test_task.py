@@ -33,9 +33,22 @@ def task_of(*overrides: str) -> LinearUnitTestsTask:
 
 
 @pytest.mark.parametrize("problem", ["1", "2s"])
-@pytest.mark.parametrize("method", ["iga", "and_mask_published"])
-def test_continues_with_the_same_numbers(problem: str, method: str, tmp_path: Path) -> None:
-    overrides = [f"dataset.problem={problem}", f"method={method}"]
+@pytest.mark.parametrize(
+    "method",
+    [
+        ["method=iga"],
+        ["method=and_mask_published"],
+        ["method=null", "aggregator=group_dro"],
+        ["method=null", "aggregator=grad_drop"],
+        ["method=null", "aggregator=gram_agreement"],
+        ["method=null", "aggregator=gram_weights", "aggregator.kind=MGDA"],
+    ],
+    ids="-".join,
+)
+def test_continues_with_the_same_numbers(problem: str, method: list[str], tmp_path: Path) -> None:
+    if "aggregator=gram_weights" in method:
+        pytest.importorskip("torchjd")
+    overrides = [f"dataset.problem={problem}", *method]
     whole = task_of(*overrides)
     whole.train_epoch()
     torch.save(whole.state_dict(), tmp_path / "state.pt")
@@ -87,6 +100,7 @@ def test_the_chosen_options_are_in_the_summary() -> None:
         (["dataset.rotation=2"], r"dataset\.rotation in \[0, 1\]"),
         (["n_draws=0"], "n_draws and steps_per_epoch must be at least 1"),
         (["n_seeds=0"], "n_seeds of at least 1"),
+        (["method=null", "aggregator=iga"], "cannot do Iga with method=null"),
         (["method=null", "aggregator=temporal_mask"], "aggregator._target_ must make a Aggregator"),
     ],
 )

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ilc.aggregators import Aggregator
+from ilc.aggregators import Aggregator, JointAggregator, Weighting
+from ilc.errors import UserError
 from ilc.experiments.linear_unit_tests.risks import Risk
 
 Options = Mapping[str, Tensor]
@@ -102,10 +103,31 @@ def and_mask_published(risk: Risk, weights: Tensor, options: Options) -> Tensor:
 
 
 def by_aggregator(aggregator: Aggregator) -> Direction:
-    """Any aggregator that combines each component by itself."""
+    """An aggregator that combines each component by itself, or weighs environments.
+
+    Raises:
+        UserError: one that looks at more than gradients and risks.
+    """
+    if isinstance(aggregator, Weighting):
+        return by_weights(aggregator)
+    if isinstance(aggregator, JointAggregator):
+        raise UserError(f"linear unit tests cannot do {type(aggregator).__name__} with method=null")
 
     def direction(risk: Risk, weights: Tensor, options: Options) -> Tensor:
         return aggregator(risk.at(weights).gradients.transpose(0, 1))
+
+    return direction
+
+
+def by_weights(aggregator: Weighting) -> Direction:
+    """Weights on environments, of all models at once where the aggregator can do so."""
+
+    def direction(risk: Risk, weights: Tensor, options: Options) -> Tensor:
+        here = risk.at(weights)
+        rows = here.gradients.permute(0, 3, 1, 2)
+        gram = rows @ rows.mT if aggregator.needs_gram else None
+        on_environments = aggregator.weights(here.risks.transpose(1, 2), gram)
+        return (on_environments[..., None] * rows).sum(2).mT
 
     return direction
 

@@ -22,6 +22,10 @@ class Point(Protocol):
     gradients: Tensor
     """In every environment, ``[S, E, P, M]``."""
 
+    @property
+    def risks(self) -> Tensor:
+        """In every environment, ``[S, E, M]``."""
+
     def hessian_products(self, directions: Tensor) -> Tensor:
         """The Hessian in every environment times ``directions`` ``[S, E, P, M]``."""
 
@@ -115,8 +119,13 @@ class SquaredError:
 
 class _OfSquares:
     def __init__(self, risk: SquaredError, weights: Tensor) -> None:
-        self._risk = risk
+        self._risk, self._weights = risk, weights
         self.gradients = 2 * (risk.second @ weights[:, None] - risk.cross)
+
+    @property
+    def risks(self) -> Tensor:
+        """The mean squared error."""
+        return self._risk.errors(self._weights)
 
     def hessian_products(self, directions: Tensor) -> Tensor:
         """``2 A u``, wherever the weights are."""
@@ -203,6 +212,12 @@ class _OfMargins:
             self._unlikely.append(unlikely)
         self.gradients = risk.by_environment(sums).neg_()
         """``-mean sigmoid(-m) z``."""
+
+    @property
+    def risks(self) -> Tensor:
+        """``-mean log(1 - sigmoid(-m))``."""
+        found = [-torch.log1p(-unlikely).mean(2) for unlikely in self._unlikely]
+        return torch.cat(found).unflatten(0, self._risk.examples.shape[:2])
 
     def hessian_products(self, directions: Tensor) -> Tensor:
         """``mean sigmoid(-m) (1 - sigmoid(-m)) (z u) z``."""

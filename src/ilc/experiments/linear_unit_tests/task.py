@@ -70,8 +70,7 @@ class LinearUnitTestsTask:
                 f"n_draws and steps_per_epoch must be at least 1, got {n_draws} and {steps_per_epoch}"
             )
         seeded = aggregator.offered(seed=seed_for(run.seed, "aggregator"))
-        self.aggregator: Aggregator = seeded.build(kinds=(Aggregator,))
-        self.method = method_of(method, self.aggregator)
+        self.method = method_of(method, seeded.build(kinds=(Aggregator,)))
         self.data: UnitTests = dataset.offered(
             seed=run.seed, n_seeds=n_seeds, shuffled=self.method.shuffled
         ).build(kinds=(UnitTests,))
@@ -83,15 +82,18 @@ class LinearUnitTestsTask:
         self.model = LinearModels(start.expand(n_seeds, -1, -1).clone()).to(device)
         self.models = Models.starting_at(self.model.weights.data)
         self.steps_per_epoch, self.step = steps_per_epoch, 0
+        # What an aggregator remembers is of the seeds that it has seen: every group has its own.
+        few = self.risks["train"].seeds_at_once
+        self.groups = [slice(first, first + few) for first in range(0, n_seeds, few)]
+        self.aggregators: list[Aggregator] = [seeded.build() for _ in self.groups]
+        self.methods = [method_of(method, each) for each in self.aggregators]
 
     @torch.no_grad()
     def train_epoch(self) -> Metrics:
         """Train the seeds a few at a time, so that on a CPU their examples stay in its cache."""
-        risk, few = self.risks["train"], self.risks["train"].seeds_at_once
-        for first in range(0, len(self.data.seeds), few):
-            seeds = slice(first, first + few)
-            models = self.models.of_seeds(seeds)
-            train(models, risk.of_seeds(seeds), self.method, self.options, self.step, self.steps_per_epoch)
+        for seeds, method in zip(self.groups, self.methods, strict=True):
+            models, risk = self.models.of_seeds(seeds), self.risks["train"].of_seeds(seeds)
+            train(models, risk, method, self.options, self.step, self.steps_per_epoch)
         self.step += self.steps_per_epoch
         return {}
 
@@ -110,7 +112,7 @@ class LinearUnitTestsTask:
         """Weights, what Adam and the aggregator remember, and the step."""
         return {
             "models": self.models.state_dict(),
-            "aggregator": self.aggregator.state_dict(),
+            "aggregators": [each.state_dict() for each in self.aggregators],
             "step": self.step,
         }
 
@@ -118,5 +120,6 @@ class LinearUnitTestsTask:
         """Continue from there."""
         for name, values in self.models.state_dict().items():
             values.copy_(state["models"][name])
-        self.aggregator.load_state_dict(state["aggregator"])
+        for aggregator, remembered in zip(self.aggregators, state["aggregators"], strict=True):
+            aggregator.load_state_dict(remembered)
         self.step = state["step"]
