@@ -35,7 +35,8 @@ def runs(results: Path) -> pd.DataFrame:
     table = pd.concat(
         [pd.read_csv(file, dtype={"dataset.problem": str}) for file in files], ignore_index=True
     )
-    return table.rename(columns={f"dataset.{name}": name for name in CELL})
+    table = table.rename(columns={f"dataset.{name}": name for name in CELL})
+    return table.assign(method=table.method.fillna(table.aggregator))
 
 
 def beside_published(results: Path) -> pd.DataFrame:

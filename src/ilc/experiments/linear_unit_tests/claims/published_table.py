@@ -27,10 +27,10 @@ def claims(results: Path) -> list[Claim]:
             paper="mean test errors of 50 data seeds, the best of 20 draws of the options by validation "
             "error (results_processed.tar.gz of the authors)",
             ours=f"{int(within.sum())} of {len(table)} errors within {MOST:g} published standard deviations, "
-            f"the furthest {abs(worst.apart):.2f} (problem {worst.problem}, {worst.method}); the same "
+            f"the furthest {abs(worst.apart):.4f} (problem {worst.problem}, {worst.method}); the same "
             f"draw chosen in {int(same.sum())}; n = {int(table.n_seeds.min())} data seeds, selection on "
             "validation data",
-            number=f"at most {abs(worst.apart):.2f} deviations apart",
+            number=f"at most {abs(worst.apart):.4f} deviations apart",
             verdict="reproduced" if within.all() and len(problems) == 6 else "in part",
         )
     ]
