@@ -41,7 +41,8 @@ class Eqrm(Weighting):
             return torch.ones_like(risks)
         width = (4 / 3) ** 0.2 * wide.std(-1, keepdim=True) * n**-0.2
         standard = (self._quantile_of(wide, width) - wide) / width
-        return (-standard.square() / 2).where(width > 0, 0.0).softmax(-1).to(risks)
+        weights: Tensor = (-standard.square() / 2).where(width > 0, 0.0).softmax(-1).to(risks)
+        return weights
 
     def _quantile_of(self, risks: Tensor, width: Tensor) -> Tensor:
         """Where the distribution function is ``quantile``, by bisection."""
@@ -51,4 +52,5 @@ class Eqrm(Weighting):
             middle = (low + high) / 2
             below = torch.special.ndtr((middle - risks) / width).mean(-1, keepdim=True) < self.quantile
             low, high = torch.where(below, middle, low), torch.where(below, high, middle)
-        return (low + high) / 2
+        quantile: Tensor = (low + high) / 2
+        return quantile

@@ -41,4 +41,5 @@ class GramAgreement(Weighting):
         there = values > values[..., -1:] * 1e-12
         agrees = vectors.sign().sum(-2).abs() >= (self.agreement_threshold - 1e-9) * n
         kept = vectors * (agrees & there)[..., None, :]
-        return (kept @ vectors.sum(-2)[..., None]).squeeze(-1).to(gram) / n
+        weights: Tensor = (kept @ vectors.sum(-2)[..., None]).squeeze(-1).to(gram) / n
+        return weights

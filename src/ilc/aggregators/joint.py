@@ -17,12 +17,14 @@ class Together(Protocol):
     Attributes:
         losses: what is differentiated in each environment, ``[E']``, with their graph.
         risks: of each environment, ``[E']``, detached.
-        n_environments: E.
     """
 
     losses: Tensor
     risks: Tensor
-    n_environments: int
+
+    @property
+    def n_environments(self) -> int:
+        """E."""
 
     def rows(self, create_graph: bool = False) -> Tensor:
         """The gradients over all trainable parameters, ``[E', P]``: memory E' times P."""

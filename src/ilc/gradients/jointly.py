@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -114,8 +115,9 @@ def jointly(
             f"gradients='vectorized' or 'sequential' instead of {gradients!r}"
         )
     parameters = trainable_parameters(model)
-    at_once = gradients == "vectorized" and isinstance(inputs, Tensor) and len(inputs) > 0
-    losses, risks, penalties = (_at_once if at_once else _one_by_one)(model, loss_fn, inputs, targets)
+    tensors = isinstance(inputs, Tensor) and isinstance(targets, Tensor) and len(inputs) > 0
+    followed = _at_once if gradients == "vectorized" and tensors else _one_by_one
+    losses, risks, penalties = followed(model, loss_fn, inputs, targets)
     together = AllTogether(losses, risks, list(parameters.values()), counts or [len(inputs)], processes)
     if len(losses):
         refuse_reentrant_checkpoints(losses.sum(), model)
@@ -135,7 +137,7 @@ def jointly(
 
 
 def _at_once(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Losses with graph, risks and penalties ``[E]``, by ``torch.func.vmap``."""
     each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
@@ -148,7 +150,7 @@ def _at_once(
 
 
 def _one_by_one(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Sequence[Tensor], targets: Sequence[Tensor]
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The same, for any model."""
     like = next(iter(trainable_parameters(model).values()))

@@ -42,7 +42,7 @@ class CautiousAdam(torch.optim.Adam):
         super().__init__(params, lr, betas, eps)
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Let Adam remember, then take its step masked and lengthened instead."""
         loss = None
         if closure is not None:
@@ -63,4 +63,5 @@ class CautiousAdam(torch.optim.Adam):
         root = (v / (1 - b2 ** float(t))).sqrt_().add_(group["eps"])
         agrees = (m * p.grad > 0).to(p.dtype)
         share = agrees.mean().clamp_min(_SMALLEST_SHARE)
-        return m / root * agrees / (share * (1 - math.pow(b1, float(t))))
+        update: Tensor = m / root * agrees / (share * (1 - math.pow(b1, float(t))))
+        return update

@@ -160,4 +160,5 @@ def part_of(rotation: Tensor, share: float) -> Tensor:
     turned = vectors @ torch.diag(torch.polar(torch.ones_like(angles.angle()), share * angles.angle()))
     # Exactly orthogonal again, whatever the eigenvectors lost to rounding.
     u, _, v = torch.linalg.svd((turned @ torch.linalg.inv(vectors)).real)
-    return (u @ v).float()
+    part: Tensor = (u @ v).float()
+    return part

@@ -175,7 +175,7 @@ class LogisticRisk:
     def errors(self, weights: Tensor) -> Tensor:
         """The share of margins that are not positive."""
         wrong = [(w @ z <= 0).to(self.dtype).mean(2) for z, w in self.few(self.rows(weights))]
-        return torch.cat(wrong).unflatten(0, self.examples.shape[:2])
+        return torch.cat(wrong).reshape(*self.examples.shape[:2], -1)
 
     def rows(self, weights: Tensor) -> Tensor:
         """Weights ``[S, P, M]`` for every environment, ``[S, E, M, P]``."""
@@ -186,7 +186,7 @@ class LogisticRisk:
         z, v = self.examples.flatten(0, 1), rows.flatten(0, 1)
         budget = _OUTPUTS_AT_ONCE.get(z.device.type, _OUTPUTS_AT_ONCE_ON_ACCELERATORS)
         few = max(1, budget // (z.shape[2] * v.shape[1]))
-        return list(zip(z.split(few), v.split(few), strict=True))
+        return list(zip(torch.split(z, few), torch.split(v, few), strict=True))
 
     def products(self, name: str, rows: Tensor, z: Tensor) -> Tensor:
         """``rows @ z`` in memory that is kept, because new memory costs as much as the product."""
@@ -197,7 +197,8 @@ class LogisticRisk:
 
     def by_environment(self, sums: list[Tensor]) -> Tensor:
         """Sums ``[few, M, P]`` as means ``[S, E, P, M]``."""
-        return torch.cat(sums).div_(self.examples.shape[3]).unflatten(0, self.examples.shape[:2]).mT
+        means = torch.cat(sums).div_(self.examples.shape[3])
+        return means.reshape(*self.examples.shape[:2], *means.shape[1:]).mT
 
 
 class _OfMargins:
@@ -217,7 +218,7 @@ class _OfMargins:
     def risks(self) -> Tensor:
         """``-mean log(1 - sigmoid(-m))``."""
         found = [-torch.log1p(-unlikely).mean(2) for unlikely in self._unlikely]
-        return torch.cat(found).unflatten(0, self._risk.examples.shape[:2])
+        return torch.cat(found).reshape(*self._risk.examples.shape[:2], -1)
 
     def hessian_products(self, directions: Tensor) -> Tensor:
         """``mean sigmoid(-m) (1 - sigmoid(-m)) (z u) z``."""
