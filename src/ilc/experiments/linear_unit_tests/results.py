@@ -24,6 +24,8 @@ LABELS = {
     "iga": "IGA",
     "and_mask_published": "AND-mask, their form",
     "and_mask": "AND-mask, ours",
+    "gram_agreement": "AND-mask, principal directions",
+    "sign_election": "sign election",
     "oracle": "oracle",
 }
 """In the order of the tables."""
