@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,23 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc import distributed
-from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, MeanOfEnvironments, XorMask
+from ilc.aggregators import (
+    Aggregator,
+    AgreementRandom,
+    AndMask,
+    Eqrm,
+    GeometricMean,
+    GradDrop,
+    GramAgreement,
+    GroupDro,
+    Iga,
+    Mean,
+    MeanOfEnvironments,
+    SandMask,
+    SignElection,
+    VRex,
+    XorMask,
+)
 from ilc.environment_task.parts import backward_in_parts
 from ilc.objectives import irm_penalty
 from ilc.processes import current
@@ -69,6 +86,18 @@ CASES = {
     "pooled": Case(Mean(), gradients="pooled"),
     "irm": Case(MeanOfEnvironments(), loss=irm, gradients="vectorized"),
     "irm_and_mask": Case(AndMask(0.4), loss=irm),
+    "sand_mask": Case(SandMask(0.3), gradients="vectorized"),
+    "sign_election": Case(SignElection()),
+    "agreement_random": Case(AgreementRandom(), n_environments=3),
+    "grad_drop": Case(GradDrop(), gradients="vectorized"),
+    "grad_drop_per_example": Case(GradDrop(), 31, 1, "per_example", group_norm),
+    "v_rex": Case(VRex(2.0), model=batch_norm),
+    "v_rex_vectorized": Case(VRex(2.0), gradients="vectorized", model=batch_norm),
+    "v_rex_of_one": Case(VRex(2.0), n_environments=1),
+    "group_dro_of_unequal_environments": Case(GroupDro(0.5), sizes=(6, 2, 6, 3, 3, 6, 2)),
+    "eqrm": Case(Eqrm(), gradients="vectorized"),
+    "gram_agreement": Case(GramAgreement(0.3), gradients="vectorized"),
+    "iga": Case(Iga(0.3), gradients="vectorized"),
     "per_example": Case(AndMask(0.2), 31, 1, "per_example", group_norm),
     "per_example_loss": Case(GeometricMean(0.2), 13, 1, "per_example_loss", group_norm),
 }
@@ -78,6 +107,7 @@ def trajectory(case: Case, dtype: torch.dtype = torch.float64, steps: int = STEP
     """Masks, risks and kept shares of every step, and the model at the end, from the whole batch of each."""
     torch.manual_seed(1)
     model = case.model().to(dtype)
+    aggregator = deepcopy(case.aggregator)  # Some remember their steps.
     optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
     masks, risks, kept = [], [], []
     for step in range(steps):
@@ -89,10 +119,10 @@ def trajectory(case: Case, dtype: torch.dtype = torch.float64, steps: int = STEP
             mine = current().part(case.n_environments)
             some = [values[: case.sizes[e]] for e, values in enumerate(inputs)][mine]
             theirs = [values[: case.sizes[e]] for e, values in enumerate(targets)][mine]
-            result = distributed.backward(model, case.loss, some, theirs, case.aggregator, case.gradients)
+            result = distributed.backward(model, case.loss, some, theirs, aggregator, case.gradients)
         else:
             result = backward_in_parts(
-                current(), model, case.loss, inputs, targets, case.aggregator, case.gradients
+                current(), model, case.loss, inputs, targets, aggregator, case.gradients
             )
         masks.append(torch.cat([p.grad.flatten() != 0 for p in model.parameters() if p.grad is not None]))
         risks.append(result.risks)

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
 from ilc import backward
-from ilc.aggregators import AndMask, GeometricMean, Mean, XorMask
+from ilc.aggregators import AndMask, GeometricMean, Mean, SandMask, SignElection, XorMask
 from ilc.distributed import current, register_ddp_hook
 from ilc.errors import UserError
 
@@ -22,6 +22,8 @@ AGGREGATORS = {
     "geometric_mean": GeometricMean(0.9),
     "xor_mask": XorMask(0.9),
     "mean": Mean(),
+    "sand_mask": SandMask(0.9),
+    "sign_election": SignElection(),
 }
 
 

@@ -28,7 +28,13 @@ def test_one_file_adds_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert import_module(module).draw(None) == "drawn"
     assert modules("a_new_one", "claims") == []
     assert experiments()[: len(ORDER)] == list(ORDER)
-    assert experiments()[len(ORDER) :] == ["a_new_one", "cost", "distillation", "skip_intervals"]
+    assert experiments()[len(ORDER) :] == [
+        "a_new_one",
+        "cost",
+        "distillation",
+        "linear_unit_tests",
+        "skip_intervals",
+    ]
 
 
 def test_two_figures_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

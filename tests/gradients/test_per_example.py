@@ -109,7 +109,7 @@ def loop(model: nn.Module, inputs: Tensor, targets: Tensor) -> dict[str, Gradien
         for i in range(len(inputs))
     ]
     return {
-        name: GradientStatistics.zeros(p, with_logs=True).add_(torch.stack(column))
+        name: GradientStatistics.zeros(p, also=("log_sum",)).add_(torch.stack(column))
         for (name, p), column in zip(parameters.items(), zip(*rows, strict=True), strict=True)
     }
 
@@ -136,7 +136,7 @@ def test_without_mixing_the_share_is_the_gradient_of_the_examples_risk(
     monkeypatch.setattr(convolution, "_MANY_POSITIONS", many_positions)
     inputs, targets = batch()
     expected = loop(make(name), inputs, targets)
-    found = example_share(make(name), F.cross_entropy, inputs, targets, with_logs=True).statistics
+    found = example_share(make(name), F.cross_entropy, inputs, targets, also=("log_sum",)).statistics
     assert_same(found, expected)
 
 
@@ -344,7 +344,7 @@ def test_where_a_product_underflows_the_signs_of_its_factors_still_vote() -> Non
     targets = torch.zeros(2, 1)
     # Output gradients of 1e-30, so that the first weight's gradients of 1e-60 are 0 in single precision.
     arguments = (model, lambda o, t: 1e-30 * o.sum(), inputs, targets)
-    found = example_share(*arguments, with_logs=True, written_out=False)
+    found = example_share(*arguments, also=("log_sum",), written_out=False)
     statistics = found.statistics["weight"]
     assert statistics.total[0, 0] == 0
     assert statistics.sign_sum.tolist() == [[2.0, 1.0]]

@@ -28,14 +28,35 @@ class Aggregator:
 
     needs_logs: ClassVar[bool] = False
     """Whether ``combine`` looks at ``log_sum``."""
+    needs_squares: ClassVar[bool] = False
+    """Whether ``combine`` looks at ``square_sum``."""
+    needs_magnitudes: ClassVar[bool] = False
+    """Whether ``combine`` looks at ``magnitude_sum``."""
     needs_votes: ClassVar[bool] = True
     """Whether ``combine`` looks at anything but ``total``; if not, one backward pass will do."""
     needs_environments: ClassVar[bool] = True
     """Whether it makes a difference to which environment an example belongs."""
 
+    @property
+    def sums_on_request(self) -> tuple[str, ...]:
+        """Which of ``ON_REQUEST`` the ways of obtaining gradients gather for ``combine``."""
+        asked = {
+            "log_sum": self.needs_logs,
+            "square_sum": self.needs_squares,
+            "magnitude_sum": self.needs_magnitudes,
+        }
+        return tuple(name for name, needed in asked.items() if needed)
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the update and the kept share for one parameter tensor."""
         raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What is remembered from step to step; nothing, unless an aggregator says so."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue from there."""
 
     def __call__(self, gradients: Tensor) -> Tensor:
         """Combine stacked gradients ``[E, *shape]`` into one update ``[*shape]``.
@@ -48,7 +69,7 @@ class Aggregator:
                 f"gradients must be a floating-point tensor [E, *shape] with at least one environment, "
                 f"got {gradients.dtype} of shape {tuple(gradients.shape)}: stack one gradient per environment"
             )
-        statistics = GradientStatistics.zeros(gradients[0], self.needs_logs).add_(gradients)
+        statistics = GradientStatistics.zeros(gradients[0], self.sums_on_request).add_(gradients)
         return self.combine(statistics).update
 
 

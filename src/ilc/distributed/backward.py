@@ -8,11 +8,13 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ilc import gradients as ways
 from ilc.aggregators import Aggregator, GradientStatistics
+from ilc.aggregators.joint import JointAggregator
 from ilc.distributed.buffers import MeanOfBuffers
 from ilc.distributed.exchange import summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients.environment import trainable_parameters
+from ilc.gradients.jointly import jointly
 from ilc.gradients.unequal import Batch
 from ilc.objectives import ObjectiveFunction
 from ilc.processes import current
@@ -69,7 +71,11 @@ def backward(
         raise UserError("no process has an environment: give at least one of them a batch [E, N, ...]")
     buffers = MeanOfBuffers(model)
     if mine:
-        local = ways.environment_gradients(model, loss_fn, inputs, targets, aggregator, gradients)
+        local = ways.environment_gradients(
+            model, loss_fn, inputs, targets, aggregator, gradients, counts, processes
+        )
+    elif isinstance(aggregator, JointAggregator):  # Nothing to add, but asked to look at the others'.
+        local = jointly(model, loss_fn, [], [], aggregator, "sequential", counts, processes)
     else:
         local = _of_no_environments(model, aggregator)
     reports = _reports(local, counts, processes.rank, pooled)
@@ -92,7 +98,9 @@ def mixes_examples(model: nn.Module) -> bool:
 def _of_no_environments(model: nn.Module, aggregator: Aggregator) -> EnvironmentGradients:
     """What a process adds that has no environment: nothing."""
     parameters = trainable_parameters(model)
-    statistics = {name: GradientStatistics.zeros(p, aggregator.needs_logs) for name, p in parameters.items()}
+    statistics = {
+        name: GradientStatistics.zeros(p, aggregator.sums_on_request) for name, p in parameters.items()
+    }
     nothing = next(iter(parameters.values())).new_zeros(0)
     return EnvironmentGradients(nothing.detach(), statistics, nothing.detach())
 

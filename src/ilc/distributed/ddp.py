@@ -8,7 +8,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ilc.aggregators import Aggregator, GradientStatistics
+from ilc.aggregators import ON_REQUEST, Aggregator, GradientStatistics
+from ilc.aggregators.joint import JointAggregator
 from ilc.distributed.votes import packed, unpacked
 from ilc.errors import UserError
 
@@ -31,16 +32,21 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
 
     Args:
         model: wrapped, without a hook of its own.
-        aggregator: any.
+        aggregator: any but a ``JointAggregator``.
 
     Raises:
-        UserError: not a DDP model, SyncBatchNorm, which mixes the environments, or gradients that are left
-            from before.
+        UserError: not a DDP model, such an aggregator, SyncBatchNorm, which mixes the environments, or
+            gradients that are left from before.
     """
     if not isinstance(model, DistributedDataParallel):
         raise UserError(
             f"register_ddp_hook needs a model in DistributedDataParallel, got {type(model).__name__}: wrap "
             "it, or use ilc.distributed.backward with the model as it is"
+        )
+    if isinstance(aggregator, JointAggregator):
+        raise UserError(
+            f"{type(aggregator).__name__} looks at all parameters together, and DistributedDataParallel "
+            "sends some after others: take ilc.distributed.backward with the model as it is"
         )
     if any(isinstance(layer, nn.SyncBatchNorm) for layer in model.modules()):
         raise UserError(
@@ -88,14 +94,14 @@ class _Hook:
         """What DDP calls for each bucket."""
         total, n = bucket.buffer(), self._group.size()
         votes = packed(total.sign(), n) if self._aggregator.needs_votes else None
-        logs = total.abs().log_() if self._aggregator.needs_logs else None
-        beside = [self._reduced(message) for message in (votes, logs) if message is not None]
+        also = {name: ON_REQUEST[name](total) for name in self._aggregator.sums_on_request}
+        beside = [self._reduced(message) for message in (votes, *also.values()) if message is not None]
         sums = self._reduced(total).get_future()
 
         def combined(_: object) -> Tensor:
             for work in beside:
                 work.wait()
-            self._combine(total, None if votes is None else unpacked(votes, len(total), n), logs, bucket)
+            self._combine(total, None if votes is None else unpacked(votes, len(total), n), also, bucket)
             return total  # type: ignore[no-any-return]
 
         future: torch.futures.Future[Tensor] = sums.then(combined)
@@ -105,7 +111,7 @@ class _Hook:
         self,
         total: Tensor,
         votes: Tensor | None,
-        logs: Tensor | None,
+        also: dict[str, Tensor],
         bucket: dist.GradBucket,  # type: ignore[name-defined]
     ) -> None:
         """Put each parameter's update in the place of its sum of gradients in the bucket."""
@@ -120,7 +126,7 @@ class _Hook:
                 self._group.size(),
                 gradient,
                 total.new_full((), torch.nan) if signs is None else of_this(signs),
-                None if logs is None else of_this(logs),
+                **{name: of_this(values) for name, values in also.items()},
             )
             gradient.copy_(self._aggregator.combine(statistics).update)
 

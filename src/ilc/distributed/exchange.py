@@ -23,9 +23,10 @@ def summed(
 ) -> tuple[Statistics, list[Tensor]]:
     """Statistics and other tensors, added up over the processes: the same bits in all of them.
 
-    One message for each data type, all under way at once. Sums of gradients and of logs travel in their own
-    type, those of signs in one or two bytes (``packed``), what the aggregator does not look at not at all:
-    4 bytes per component in single precision for a mean, 5 or 6 for the masks, 9 or 10 for a geometric mean.
+    One message for each data type, all under way at once. Sums of gradients, and those on request, travel in
+    their own type, those of signs in one or two bytes (``packed``), what the aggregator does not look at not
+    at all: 4 bytes per component in single precision for a mean, 5 or 6 for the masks, 9 or 10 for a
+    geometric mean.
 
     Args:
         statistics: of each parameter, over this process's environments.
@@ -38,8 +39,9 @@ def summed(
         UserError: a process has died.
     """
     each = list(statistics.values())
-    logs = [s.log_sum for s in each if s.log_sum is not None] if aggregator.needs_logs else []
-    plain = [*others, *(s.total for s in each), *logs]
+    also = aggregator.sums_on_request
+    requested = [s.requested[name] for name in also for s in each]
+    plain = [*others, *(s.total for s in each), *requested]
     messages = {t.dtype: torch.cat([u.flatten() for u in plain if u.dtype == t.dtype]) for t in plain}
     votes = []
     if aggregator.needs_votes:
@@ -56,11 +58,14 @@ def summed(
         like = [s.sign_sum for s in each]
         whole = unpacked(votes[0], sum(t.numel() for t in like), n_environments)
         signs = [view.to(t.dtype) for view, t in zip(_views(whole, like), like, strict=True)]
-    log_sums = [next(in_order, None) for _ in each]
-    columns = zip(statistics, totals, signs, log_sums, strict=True)
-    return {
-        name: GradientStatistics(n_environments, total, sign, log) for name, total, sign, log in columns
-    }, summed_others
+    found = {
+        name: GradientStatistics(n_environments, total, sign)
+        for name, total, sign in zip(statistics, totals, signs, strict=True)
+    }
+    for which in also:
+        for one in found.values():
+            setattr(one, which, next(in_order))
+    return found, summed_others
 
 
 def _views(flat: Tensor, like: Sequence[Tensor]) -> Iterator[Tensor]:

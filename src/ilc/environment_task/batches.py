@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ilc.aggregators import Aggregator
+from ilc.aggregators import Aggregator, JointAggregator
 from ilc.data import (
     AnyEnvironmentBatches,
     Batches,
@@ -59,6 +59,11 @@ def default_sampler(name: str, aggregator: Aggregator, data: Environments, optio
     """
     arguments = (data, options.batch_size, options.generator, options.device)
     if options.gradients in PER_EXAMPLE:
+        if isinstance(aggregator, JointAggregator):
+            raise UserError(
+                f"aggregator={name} compares environments, and gradients={options.gradients} makes every "
+                "example one: take gradients=vectorized or gradients=sequential"
+            )
         if options.batches not in (None, "every_environment"):
             raise UserError(
                 f"gradients={options.gradients} draws examples from all environments: take "
@@ -75,7 +80,7 @@ def default_sampler(name: str, aggregator: Aggregator, data: Environments, optio
                 "does not say: take dataset.batches=every_environment, or aggregator=mean"
             )
         return AnyEnvironmentBatches(*arguments)
-    if aggregator.needs_votes:
+    if aggregator.needs_votes or isinstance(aggregator, JointAggregator):
         raise UserError(
             f"aggregator={name} compares the environments of one batch, and dataset.batches=one_environment "
             "leaves it a single one: take aggregator=temporal_mask, which compares them over time, or "

@@ -72,6 +72,14 @@ class Method:
         """Fill ``.grad`` from a batch ``[E, N, ...]``, alike in all processes; None means no step."""
         return backward_in_parts(processes, model, objective, inputs, targets, self.aggregator, gradients)
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """What is remembered from step to step beside optimizer and sampler."""
+        return self.aggregator.state_dict()
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue from there."""
+        self.aggregator.load_state_dict(state)
+
     @property
     def loss_scale(self) -> float:
         """What the loss is multiplied by at the coming step; a coupled weight decay follows it."""

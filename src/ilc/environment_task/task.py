@@ -82,6 +82,7 @@ class EnvironmentTask:
         self.risk: Risk = RISKS[risk]
         self.gradients = gradients
         self.schedule = trainer
+        aggregator = aggregator.offered(seed=seed_for(run.seed, "aggregator"))
         self.method: Method = as_method(aggregator.build(kinds=(Method, Aggregator)), aggregator.name)
         # The data takes longest, so it comes after what can be refused at once.
         self.data: Environments = _build_data(dataset, run).to(device)
@@ -192,7 +193,7 @@ class EnvironmentTask:
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scheduler": _plain(self.scheduler.state_dict()),
-            "aggregator": {},  # Aggregators are functions of one step's gradients: they keep nothing.
+            "aggregator": self.method.state_dict(),
             "sampler": self.sampler.state_dict() if begun is None else begun.sampler,
             "step": self.step,
             "epoch_begun": None if begun is None else begun.seen.state_dict(),
@@ -203,6 +204,7 @@ class EnvironmentTask:
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.scheduler.load_state_dict(state["scheduler"])
+        self.method.load_state_dict(state["aggregator"])
         self.sampler.load_state_dict(state["sampler"])
         self.step = state["step"]
         seen = state.get("epoch_begun")  # Absent before 0.2.

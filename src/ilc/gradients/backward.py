@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,12 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import Aggregator
+from ilc.aggregators.joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients.environment import EnvironmentGradients
 from ilc.gradients.example_check import check_shares
 from ilc.gradients.example_local import example_local
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
+from ilc.gradients.jointly import jointly
 from ilc.gradients.left_behind import nothing_left_behind
 from ilc.gradients.pooled import pooled
 from ilc.gradients.refusals import check_aggregator, check_model, explained
@@ -24,6 +26,7 @@ from ilc.gradients.total import total
 from ilc.gradients.unequal import Batch, as_batches, in_groups
 from ilc.gradients.vectorized import vectorized
 from ilc.objectives import ObjectiveFunction
+from ilc.processes import ALONE, Processes
 
 WAYS = {
     "vectorized": vectorized,
@@ -105,8 +108,20 @@ def environment_gradients(
     targets: Batch,
     aggregator: Aggregator,
     gradients: str = "vectorized",
+    counts: Sequence[int] | None = None,
+    processes: Processes = ALONE,
 ) -> EnvironmentGradients:
     """The first half of ``backward``: what the aggregator will look at; the model's ``.grad`` stays as it is.
+
+    Args:
+        model: as for ``backward``.
+        loss_fn: likewise.
+        inputs: likewise.
+        targets: likewise.
+        aggregator: likewise.
+        gradients: likewise.
+        counts: environments of each process, for a ``JointAggregator``, which looks at those of all.
+        processes: who share the step.
 
     Raises:
         UserError: as ``backward``.
@@ -126,17 +141,18 @@ def environment_gradients(
             f"gradients={gradients!r} takes all examples as one batch, not environments of different sizes: "
             "take gradients='vectorized' or 'sequential', or give one tensor of all examples"
         )
-    way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], with_logs=aggregator.needs_logs)
-    if gradients == "vectorized" and not aggregator.needs_votes:
-        way = total
+    way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], also=aggregator.sums_on_request)
+    if isinstance(aggregator, JointAggregator):
+        way = partial(jointly, aggregator=aggregator, gradients=gradients, counts=counts, processes=processes)
+    elif gradients == "vectorized":
+        way = way if aggregator.needs_votes else total
+        way = partial(in_groups, way) if isinstance(x, list) else way
     try:
         if gradients in ("per_example", "per_example_share"):
             check_shares(model, loss_fn, x, y)
         if gradients not in PASS_PER_ENVIRONMENT:
             return way(model, loss_fn, x, y)
         with nothing_left_behind(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
-            if isinstance(x, list) and gradients == "vectorized":
-                return in_groups(way, model, loss_fn, x, y)
             return way(model, loss_fn, x, y)
     except UserError:
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import torch
@@ -28,7 +29,7 @@ _checked: WeakKeyDictionary[nn.Module, dict[object, bool]] = WeakKeyDictionary()
 
 
 def by_layers(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """What ``vectorized`` gives, where an example's output depends on that example alone.
 
@@ -48,7 +49,7 @@ def by_layers(
     def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
         shares = RULES[type(layer)](layer, _by_environment(x, shape), _by_environment(delta, shape))
         for key, name in layers[layer].items():
-            statistics[name] = summed(shares[key], trainable[name], shape[0], with_logs)
+            statistics[name] = summed(shares[key], trainable[name], shape[0], also)
 
     with watched(layers, collect, starts):
         outputs = model(inputs.detach().flatten(0, 1))
@@ -59,7 +60,7 @@ def by_layers(
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
     for name, p in trainable.items():
         if name not in statistics:  # Called, but the risk does not reach it: no vote.
-            statistics[name] = GradientStatistics.zeros(p, with_logs)
+            statistics[name] = GradientStatistics.zeros(p, also)
             statistics[name].n_environments = shape[0]
     ordered = {name: statistics[name] for name in trainable}
     return EnvironmentGradients(objectives.risk.detach(), ordered, objectives.penalty.detach())

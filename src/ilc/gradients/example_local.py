@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
@@ -19,7 +21,7 @@ from ilc.objectives import ObjectiveFunction
 
 
 def example_local(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Let every example vote with its own risk's gradient, batch statistics followed one layer.
 
@@ -51,13 +53,13 @@ def example_local(
         loss_fn: risk of one example, called with batches of one.
         inputs: ``[E, 1, ...]``, every example an environment of its own.
         targets: ``[E, 1, ...]``.
-        with_logs: gather the sums of logs too.
+        also: sums that the aggregator asks for beside the usual ones.
 
     Raises:
         UserError: batch statistics that cannot be followed, and all of ``example_share``.
     """
     if not any(mixes_examples(layer) for layer in model.modules()):
-        return example_share(model, loss_fn, inputs, targets, with_logs, written_out=False)
+        return example_share(model, loss_fn, inputs, targets, also, written_out=False)
     trainable = trainable_parameters(model)
     layers = layers_of(model, trainable)
     batch_norms = {layer: layers.pop(layer) for layer in list(layers) if mixes_examples(layer)}
@@ -72,12 +74,12 @@ def example_local(
         shares, mixing = found if found is not None else (RULES[type(layer)](layer, x, delta), None)
         for key, name in layers[layer].items():
             of_weight = mixing if key == "weight" else None
-            statistics[name] = summed(shares[key], trainable[name], n, with_logs, of_weight)
+            statistics[name] = summed(shares[key], trainable[name], n, also, of_weight)
 
     def collect_batch_norm(layer: nn.Module, seen: Seen) -> None:
         votes = {"weight": seen.normed * seen.n_values, "bias": seen.ones * seen.n_values}
         for key, name in batch_norms.get(layer, {}).items():
-            statistics[name] = GradientStatistics.zeros(trainable[name], with_logs).add_(votes[key])
+            statistics[name] = GradientStatistics.zeros(trainable[name], also).add_(votes[key])
 
     local = False
     with following(model, collect_batch_norm, starts) as following_, watched(layers, collect, starts):
@@ -92,7 +94,7 @@ def example_local(
             torch.autograd.grad(risk, starts, allow_unused=True)
     for (name, p), total in zip(trainable.items(), totals, strict=True):
         if name not in statistics:  # Called, but the risk does not reach it: no vote.
-            statistics[name] = GradientStatistics.zeros(p, with_logs)
+            statistics[name] = GradientStatistics.zeros(p, also)
             statistics[name].n_environments = n
         statistics[name].total = total
     ordered = {name: statistics[name] for name in trainable}

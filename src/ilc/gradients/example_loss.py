@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -21,7 +23,7 @@ def example_loss(
     loss_fn: ObjectiveFunction,
     inputs: Tensor,
     targets: Tensor,
-    with_logs: bool = False,
+    also: Sequence[str] = (),
     chunk_size: int | None = None,
 ) -> EnvironmentGradients:
     """Let every example vote with the gradient of its risk ``r_i``, through one shared forward pass.
@@ -36,7 +38,7 @@ def example_loss(
         loss_fn: risk of one example, called with batches of one.
         inputs: ``[E, 1, ...]``, every example an environment of its own.
         targets: ``[E, 1, ...]``.
-        with_logs: gather the sums of logs too.
+        also: sums that the aggregator asks for beside the usual ones.
         chunk_size: backward passes made at once (batched vector-Jacobian products); memory grows
             with it. By default one on a CPU, and on a GPU as many as should fit into its free memory.
 
@@ -50,7 +52,7 @@ def example_loss(
     objectives = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets)
     losses = objectives.loss
     refuse_reentrant_checkpoints(losses, model)
-    statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
+    statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
     n = len(losses)
     if chunk_size is None:
         free = _free_memory(inputs.device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
@@ -20,7 +22,7 @@ def example_share(
     loss_fn: ObjectiveFunction,
     inputs: Tensor,
     targets: Tensor,
-    with_logs: bool = False,
+    also: Sequence[str] = (),
     written_out: bool = True,
 ) -> EnvironmentGradients:
     """Let every example vote with its share of the batch gradient.
@@ -44,7 +46,7 @@ def example_share(
         loss_fn: risk of one example, called with batches of one.
         inputs: ``[E, 1, ...]``, every example an environment of its own.
         targets: ``[E, 1, ...]``.
-        with_logs: gather the sums of logs too.
+        also: sums that the aggregator asks for beside the usual ones.
         written_out: write every share down and add them up in one order everywhere, as the committed
             results of section 3.2 were made, rather than the fastest way.
 
@@ -62,7 +64,7 @@ def example_share(
         rules = WRITTEN_OUT if written_out else RULES
         shares = rules[type(layer)](layer, x, delta)
         for key, name in layers[layer].items():
-            statistics[name] = summed(shares[key], trainable[name], n, with_logs, in_order=written_out)
+            statistics[name] = summed(shares[key], trainable[name], n, also, in_order=written_out)
 
     with watched(layers, collect, starts):
         objectives = example_objectives(loss_fn, model(inputs.detach().flatten(0, 1)), targets)
@@ -71,7 +73,7 @@ def example_share(
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
     for name, p in trainable.items():
         if name not in statistics:  # Called, but the risk does not reach it: no vote.
-            statistics[name] = GradientStatistics.zeros(p, with_logs)
+            statistics[name] = GradientStatistics.zeros(p, also)
             statistics[name].n_environments = n
     ordered = {name: statistics[name] for name in trainable}
     return EnvironmentGradients(objectives.risk.detach(), ordered, objectives.penalty.detach())

@@ -31,10 +31,12 @@ class MeanOfBuffers:
         return self
 
     def restart(self) -> None:
-        """Put the buffers back to the start, before an environment's pass."""
-        for (_, buffers, key, buffer), start in zip(self._places, self._start, strict=True):
-            buffers[key] = buffer
-            buffer.copy_(start)
+        """Give the pass of an environment buffers as they were at the start.
+
+        Copies, because the graph of an earlier pass may still hold the ones that it had.
+        """
+        for (_, buffers, key, _), start in zip(self._places, self._start, strict=True):
+            buffers[key] = start.clone()
 
     def collect(self, n_environments: int = 1) -> None:
         """Add what a pass over some environments left, which is their mean.
@@ -57,7 +59,9 @@ class MeanOfBuffers:
 
     def __exit__(self, error: type[BaseException] | None, *details: object) -> None:
         if error is not None:
-            self.restart()
+            for (_, buffers, key, buffer), start in zip(self._places, self._start, strict=True):
+                buffers[key] = buffer
+                buffer.copy_(start)
             return
         for (_, buffers, key, buffer), total in zip(self._places, self._sums, strict=True):
             buffers[key] = buffer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
@@ -15,7 +17,7 @@ from ilc.objectives import ObjectiveFunction
 
 
 def pooled(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Differentiate the risk of all E * N examples together; for the mean alone.
 
@@ -25,7 +27,7 @@ def pooled(
     Raises:
         UserError: no trainable parameter, or a risk that cannot be differentiated.
     """
-    del with_logs
+    del also
     parameters = trainable_parameters(model)
     objective = checked_objective(loss_fn(model(inputs.flatten(0, 1)), targets.flatten(0, 1)))
     gradients = differentiated(objective.loss, model, parameters)

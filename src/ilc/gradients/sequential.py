@@ -23,7 +23,7 @@ def sequential(
     loss_fn: ObjectiveFunction,
     inputs: Tensor | Sequence[Tensor],
     targets: Tensor | Sequence[Tensor],
-    with_logs: bool = False,
+    also: Sequence[str] = (),
 ) -> EnvironmentGradients:
     """Differentiate each environment's risk in turn and add it to the running statistics.
 
@@ -32,7 +32,7 @@ def sequential(
     (see ``ilc.gradients``). Dropout draws a fresh mask per environment and example.
     """
     parameters = trainable_parameters(model)
-    statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
+    statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
     # Allocated up front: many small tensors, made between large ones, would scatter the memory.
     parameter = next(iter(parameters.values()))
     risks = torch.empty(len(inputs), dtype=parameter.dtype, device=parameter.device)

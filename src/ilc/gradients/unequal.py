@@ -86,8 +86,9 @@ def _added(groups: list[dict[str, GradientStatistics]]) -> dict[str, GradientSta
             total[name].n_environments += more.n_environments
             total[name].total = total[name].total + more.total
             total[name].sign_sum = total[name].sign_sum + more.sign_sum
-            if (logs := total[name].log_sum) is not None and more.log_sum is not None:
-                total[name].log_sum = logs + more.log_sum
+            added = more.requested
+            for which, running in total[name].requested.items():
+                setattr(total[name], which, running + added[which])
     return total
 
 

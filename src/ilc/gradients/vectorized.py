@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -23,7 +23,7 @@ _BYTES_AT_ONCE_ON_ACCELERATORS = 2**30
 
 
 def vectorized(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Differentiate the risks of many environments at once: by layers where that is the same, else by vmap.
 
@@ -48,8 +48,8 @@ def vectorized(
                 known[case] = agrees(model, loss_fn, *two, by_vmap(model, loss_fn, *two))
             _say_once("layer by layer" if known[case] else "by torch.func, as its examples seem to mix")
         if known[case]:
-            return by_layers(model, loss_fn, inputs, targets, with_logs)
-    return by_vmap(model, loss_fn, inputs, targets, with_logs)
+            return by_layers(model, loss_fn, inputs, targets, also)
+    return by_vmap(model, loss_fn, inputs, targets, also)
 
 
 @cache
@@ -58,7 +58,7 @@ def _say_once(how: str) -> None:
 
 
 def by_vmap(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, with_logs: bool = False
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """``vectorized`` for any model that ``torch.func`` can follow.
 
@@ -67,7 +67,7 @@ def by_vmap(
     """
     parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
     differentiate = over_environments(grad(one_environment(model, loss_fn), has_aux=True), model)
-    statistics = {name: GradientStatistics.zeros(p, with_logs) for name, p in parameters.items()}
+    statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
     risks, penalties, states = [], [], []
     n_passes = _passes(parameters, inputs)
     for x, y in zip(inputs.tensor_split(n_passes), targets.tensor_split(n_passes), strict=True):

@@ -1,6 +1,7 @@
 """The methods that touch the training loop: one per file, each with a config in ``conf/aggregator/``."""
 
 from ilc.environment_task.methods.domain_adversarial import DomainAdversarial
+from ilc.environment_task.methods.fishr import Fishr
 from ilc.environment_task.methods.gradient_agreement import GradientAgreementFiltering
 from ilc.environment_task.methods.irm_penalty import IrmPenalty
 from ilc.environment_task.methods.micro_batch_median import MicroBatchMedian
@@ -8,6 +9,7 @@ from ilc.environment_task.methods.temporal_mask import TemporalMask
 
 __all__ = [
     "DomainAdversarial",
+    "Fishr",
     "GradientAgreementFiltering",
     "IrmPenalty",
     "MicroBatchMedian",

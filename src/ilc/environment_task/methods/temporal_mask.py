@@ -13,7 +13,7 @@ from ilc.environment_task.batches import BatchOptions
 from ilc.environment_task.method import Method
 from ilc.errors import UserError
 from ilc.gradients import BackwardResult
-from ilc.optim import TemporalMaskAdam
+from ilc.optim import CautiousAdam, TemporalMaskAdam
 
 
 class TemporalMask(Method):
@@ -65,7 +65,7 @@ class TemporalMask(Method):
         Raises:
             UserError: the configured one is no Adam, or a value out of range.
         """
-        if not isinstance(configured, optim.Adam):
+        if not isinstance(configured, optim.Adam) or isinstance(configured, CautiousAdam):
             raise UserError(
                 f"aggregator={self.name} is a kind of Adam and takes its lr and betas from optimizer=adam, "
                 f"got {type(configured).__name__}"

@@ -58,3 +58,7 @@ class Mixing(NamedTuple):
         statistics.sign_sum.view(n_out, -1).mul_(scale.sign())
         if statistics.log_sum is not None:
             statistics.log_sum.view(n_out, -1).add_(scale.abs().log(), alpha=statistics.n_environments)
+        if statistics.square_sum is not None:
+            statistics.square_sum.view(n_out, -1).mul_(scale.square())
+        if statistics.magnitude_sum is not None:
+            statistics.magnitude_sum.view(n_out, -1).mul_(scale.abs())

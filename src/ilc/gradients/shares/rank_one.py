@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import torch
 from torch import Tensor
 
@@ -11,11 +13,12 @@ from ilc.kernels.compiled import usable
 from ilc.kernels.signs import product_of_signs
 
 
-def summed_outer_products(votes: RankOne, parameter: Tensor, with_logs: bool) -> GradientStatistics:
+def summed_outer_products(votes: RankOne, parameter: Tensor, also: Sequence[str]) -> GradientStatistics:
     """Statistics over ``delta_i x_i^T``, for a layer with one position per example.
 
     The sign of a product is the product of the signs, so the sum of signs is one matrix product of
-    signs, and the sum of logs an outer sum. Where ``delta * x`` underflows to 0 the elementwise sign
+    signs; that of squares one of squares, that of magnitudes one of magnitudes, and the sum of logs an
+    outer sum. Where ``delta * x`` underflows to 0 the elementwise sign
     would be 0; the product of signs is not, and is what counts: the gradient itself is not zero, only
     too small for its number format. Likewise the sum of logs stays finite there. A factor that is
     exactly 0 casts no vote, as ever.
@@ -25,7 +28,7 @@ def summed_outer_products(votes: RankOne, parameter: Tensor, with_logs: bool) ->
         n_environments=len(x),
         total=delta.T @ x,
         sign_sum=_product_of_signs(delta, x),
-        log_sum=_logs(delta)[:, None] + _logs(x)[None] if with_logs else None,
+        **{name: _OF_PRODUCTS[name](delta, x) for name in also},
     )
 
 
@@ -40,3 +43,11 @@ def _product_of_signs(delta: Tensor, x: Tensor) -> Tensor:
 
 def _logs(factor: Tensor) -> Tensor:
     return factor.abs().log_().sum(0)
+
+
+_OF_PRODUCTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "log_sum": lambda delta, x: _logs(delta)[:, None] + _logs(x)[None],
+    "square_sum": lambda delta, x: delta.square().T @ x.square(),
+    "magnitude_sum": lambda delta, x: delta.abs().T @ x.abs(),
+}
+"""Each of ``ON_REQUEST``, of all outer products at once."""

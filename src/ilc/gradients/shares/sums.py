@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from ilc.aggregators import GradientStatistics
+from ilc.aggregators import ON_REQUEST, GradientStatistics
 from ilc.gradients.shares.mixing import Mixing
 from ilc.gradients.shares.rank_one import summed_outer_products
 from ilc.gradients.shares.share import RankOne, Shares
@@ -25,7 +27,7 @@ def summed(
     shares: Shares | RankOne,
     parameter: Tensor,
     n: int,
-    with_logs: bool,
+    also: Sequence[str],
     mixing: Mixing | None = None,
     in_order: bool = False,
 ) -> GradientStatistics:
@@ -36,17 +38,17 @@ def summed(
     """
     if isinstance(shares, RankOne):
         assert mixing is None, "less something, an outer product is none"
-        return summed_outer_products(shares, parameter, with_logs)
+        return summed_outer_products(shares, parameter, also)
     budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]
     row = parameter.numel() // shares.n_rows
     fitting = min(_ENOUGH_EXAMPLES, budget // max(row, shares.extra))
     few = min(n, max(2, fitting, budget // (parameter.numel() + shares.extra)))
     if few == n and shares.n_rows == 1 and mixing is None and not in_order:
-        return _summed_at_once(shares, parameter, n, with_logs)
+        return _summed_at_once(shares, parameter, n, also)
     # A tile that leaves the cache room for the sums; but a product of few rows is a slow one.
     rows = min(shares.n_rows, max(_ENOUGH_ROWS, budget // 4 // (few * row)))
     scratch = parameter.new_empty(few * rows * row if shares.n_rows > 1 else 0)
-    statistics = GradientStatistics.zeros(parameter.detach().flatten(), with_logs)
+    statistics = GradientStatistics.zeros(parameter.detach().flatten(), also)
     statistics.n_environments = n
     for start in range(0, n, few):
         rows_of = shares.of(slice(start, start + few))
@@ -54,7 +56,7 @@ def summed(
             votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1).contiguous()
             part = slice(first * row, first * row + votes.shape[1])
             channels = slice(first, first + rows) if shares.n_rows > 1 else slice(None)
-            if with_logs or in_order or not usable(votes):
+            if also or in_order or not usable(votes):
                 if mixing is not None:
                     mixing.take_off(votes, slice(start, start + few), channels)
                 _add_and_overwrite(statistics, part, votes)
@@ -67,13 +69,13 @@ def summed(
     return _restored(statistics, shares, parameter)
 
 
-def _summed_at_once(shares: Shares, parameter: Tensor, n: int, with_logs: bool) -> GradientStatistics:
+def _summed_at_once(shares: Shares, parameter: Tensor, n: int, also: Sequence[str]) -> GradientStatistics:
     """The same for small ones, such as biases, where a handful of calls is what costs."""
     votes = shares.of(slice(0, n))(slice(0, 1), parameter).to(parameter.dtype).flatten(1)
     counting = torch.promote_types(parameter.dtype, torch.float32)
     statistics = GradientStatistics(n, votes.sum(0), votes.sign().sum(0, dtype=counting))
-    if with_logs:
-        statistics.log_sum = votes.abs().log_().sum(0)
+    for name in also:
+        setattr(statistics, name, ON_REQUEST[name](votes).sum(0))
     return _restored(statistics, shares, parameter)
 
 
@@ -81,8 +83,8 @@ def _restored(statistics: GradientStatistics, shares: Shares, parameter: Tensor)
     """Flat sums in the parameter's own layout."""
     statistics.total = shares.restore(statistics.total).view(parameter.shape)
     statistics.sign_sum = shares.restore(statistics.sign_sum).view(parameter.shape)
-    if statistics.log_sum is not None:
-        statistics.log_sum = shares.restore(statistics.log_sum).view(parameter.shape)
+    for name, running in statistics.requested.items():
+        setattr(statistics, name, shares.restore(running).view(parameter.shape))
     return statistics
 
 
@@ -94,8 +96,8 @@ def _add_and_overwrite(statistics: GradientStatistics, where: slice, votes: Tens
     """
     sides = 2 if votes.shape[1] % 2 == 0 else 1
     columns = votes.view(len(votes), sides, -1).transpose(0, 1)
-    if statistics.log_sum is not None:
-        _add_sum(statistics.log_sum[where], columns.abs().log_())
+    for name, running in statistics.requested.items():
+        _add_sum(running[where], ON_REQUEST[name](columns))
     _add_sum(statistics.total[where], columns)
     votes.sign_()
     _add_sum(statistics.sign_sum[where], columns)

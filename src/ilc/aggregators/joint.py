@@ -1,0 +1,93 @@
+"""Aggregators that no sum over environments will do for: they look at all environments together."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from torch import Tensor
+
+from ilc.aggregators.base import Aggregator, Combined
+from ilc.aggregators.statistics import GradientStatistics
+from ilc.errors import UserError
+
+
+class Together(Protocol):
+    """The environments of one step. Where several processes share it, this one has E' of all E.
+
+    Attributes:
+        losses: what is differentiated in each environment, ``[E']``, with their graph.
+        risks: of each environment, ``[E']``, detached.
+    """
+
+    losses: Tensor
+    risks: Tensor
+
+    @property
+    def n_environments(self) -> int:
+        """E."""
+
+    def rows(self, create_graph: bool = False) -> Tensor:
+        """The gradients over all trainable parameters, ``[E', P]``: memory E' times P."""
+
+    def everywhere(self, own: Tensor) -> Tensor:
+        """What all processes have of this, ``[E, ...]``, from ``own`` ``[E', ...]``, detached."""
+
+    def own(self, of_all: Tensor) -> Tensor:
+        """The part ``[E', ...]`` of ``[E, ...]`` that this process has."""
+
+
+class JointAggregator(Aggregator):
+    """Says what to differentiate, knowing all environments: one more backward pass makes the update.
+
+    For ``gradients=vectorized`` and ``sequential``. The graphs of all environments are held at once, as in
+    plain training on all of them.
+    """
+
+    needs_votes = False
+
+    def loss(self, together: Together) -> tuple[Tensor, Tensor]:
+        """The part of the loss that this process has, a scalar: the parts' gradients add up to the update.
+
+        Returns:
+            The loss, and what is reported as each environment's penalty, ``[E']``, detached.
+        """
+        raise NotImplementedError
+
+    def combine(self, statistics: GradientStatistics) -> Combined:
+        """The update is ready; nothing is masked."""
+        update = statistics.total / statistics.n_environments
+        return Combined(update, update.new_ones(()))
+
+    def __call__(self, gradients: Tensor) -> Tensor:
+        """Refuse: stacked gradients do not say what the risks are.
+
+        Raises:
+            UserError: always.
+        """
+        raise UserError(
+            f"{type(self).__name__} looks at all environments and all parameters together, not at stacked "
+            "gradients of one: give it to ilc.backward"
+        )
+
+
+class Weighting(JointAggregator):
+    """Weights on environments: the update is ``sum_e w_e g_e``."""
+
+    needs_gram: ClassVar[bool] = False
+    """Whether ``weights`` looks at the products of the gradients, which cost a backward pass for each."""
+
+    def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
+        """Weights ``[E]`` from risks ``[E]`` and, if needed, ``gram[e, f] = g_e . g_f`` (all parameters).
+
+        Leading axes are as many models, each by itself.
+        """
+        raise NotImplementedError
+
+    def loss(self, together: Together) -> tuple[Tensor, Tensor]:
+        """The weighted sum of the losses."""
+        gram = None
+        if self.needs_gram:
+            rows = together.everywhere(together.rows())
+            gram = rows @ rows.T
+        weights = self.weights(together.everywhere(together.risks), gram)
+        return (together.own(weights) * together.losses).sum(), together.risks.new_zeros(len(together.risks))

@@ -1,0 +1,164 @@
+"""The six problems of *Linear unit-tests for invariance discovery* (Aubin et al. 2021, arXiv 2102.10867).
+
+Examples are (invariant features, spurious features); in ``1s``, ``2s`` and ``3s`` they are turned by a
+random rotation. In the split ``test`` the spurious features are those of another example. What is drawn, and
+in which order, is what the authors' script draws, so that seed s is their data seed s, as far as releases of
+PyTorch draw alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+TEST = "test"
+
+
+class Drawn(NamedTuple):
+    """Examples of one environment: inputs ``[N, D]`` and targets ``[N]``."""
+
+    inputs: Tensor
+    targets: Tensor
+
+
+class Environments:
+    """The environments of a problem and one seed.
+
+    Args:
+        n_environments: E, at least 2 (problem 3: 1).
+        n_invariant: dimensions of the invariant features.
+        n_spurious: dimensions of the spurious ones.
+        random: where everything is drawn from.
+    """
+
+    def __init__(
+        self, n_environments: int, n_invariant: int, n_spurious: int, random: torch.Generator
+    ) -> None:
+        self.n_environments, self.n_invariant, self.n_spurious = n_environments, n_invariant, n_spurious
+        self.random = random
+        self.rotation = torch.eye(n_invariant + n_spurious)
+
+    def turn(self, share: float) -> None:
+        """Draw the rotation of the problems with an s; ``share`` below 1 goes only part of the way."""
+        n = len(self.rotation)
+        self.rotation = torch.linalg.qr(self._normal(n, n)).Q
+        if share < 1:
+            self.rotation = part_of(self.rotation, share)
+
+    def sample(self, n: int, environment: int, split: str) -> Drawn:
+        """Draw ``n`` examples."""
+        raise NotImplementedError
+
+    def _normal(self, *shape: int) -> Tensor:
+        return torch.randn(shape, generator=self.random)
+
+    def _uniform(self, low: float, high: float) -> float:
+        return float(torch.zeros(1).uniform_(low, high, generator=self.random))
+
+    def _shuffled(self, values: Tensor) -> Tensor:
+        return values[torch.randperm(len(values), generator=self.random)]
+
+
+class CauseAndEffect(Environments):
+    """Problem 1, regression: x causes y, y causes z, the noise is the environment's; the target is sum y."""
+
+    def __init__(
+        self, n_environments: int, n_invariant: int, n_spurious: int, random: torch.Generator
+    ) -> None:
+        super().__init__(n_environments, n_invariant, n_spurious, random)
+        more = [10 ** self._uniform(-2, 1) for _ in range(3, n_environments)]
+        self.scales = [0.1, 1.5, 2.0, *more][:n_environments]
+        self.x_to_y = self._normal(n_invariant, n_invariant) / n_invariant
+        # Divided by nothing where there is nothing.
+        self.y_to_z = self._normal(n_invariant, n_spurious) / max(1, n_spurious)
+
+    def sample(self, n: int, environment: int, split: str) -> Drawn:
+        """Targets are numbers."""
+        scale = self.scales[environment]
+        x = self._normal(n, self.n_invariant) * scale
+        y = x @ self.x_to_y + self._normal(n, self.n_invariant) * scale
+        z = y @ self.y_to_z + self._normal(n, self.n_spurious)
+        if split == TEST:
+            z = self._shuffled(z)
+        return Drawn(torch.cat([x, z], 1) @ self.rotation, y.sum(1))
+
+
+class CowsAndCamels(Environments):
+    """Problem 2, classification: an animal, 100 times fainter than the background that it mostly has.
+
+    As in the authors' code, what the split ``test`` shuffles begins at the dimension whose number is that of
+    the spurious ones: where there are fewer of these than invariant ones it shuffles some invariant ones too.
+    """
+
+    def __init__(
+        self, n_environments: int, n_invariant: int, n_spurious: int, random: torch.Generator
+    ) -> None:
+        super().__init__(n_environments, n_invariant, n_spurious, random)
+        more = [(self._uniform(0.9, 1), self._uniform(0.3, 0.7)) for _ in range(3, n_environments)]
+        self.shares = [(0.95, 0.3), (0.97, 0.5), (0.99, 0.7), *more][:n_environments]
+
+    def sample(self, n: int, environment: int, split: str) -> Drawn:
+        """Targets are 1 for cows and 0 for camels."""
+        usual, cows = self.shares[environment]
+        weights = torch.tensor([usual, 1 - usual, usual, 1 - usual])
+        weights = weights * torch.tensor([cows, cows, 1 - cows, 1 - cows])
+        kind = torch.multinomial(weights, n, replacement=True, generator=self.random)
+        animal = torch.tensor([1.0, 1.0, -1.0, -1.0])[kind, None]
+        background = torch.tensor([1.0, -1.0, -1.0, 1.0])[kind, None]
+        noise = math.sqrt(10)
+        x = (self._normal(n, self.n_invariant) / noise + animal) * 0.01
+        z = self._normal(n, self.n_spurious) / noise + background
+        features = torch.cat([x, z], 1)
+        if split == TEST:
+            features[:, self.n_spurious :] = self._shuffled(features[:, self.n_spurious :])
+        targets = features[:, : self.n_invariant].sum(1) > 0
+        return Drawn(features @ self.rotation, targets.float())
+
+
+class SmallMargin(Environments):
+    """Problem 3, classification: a small margin everywhere beside a large one that differs by environment."""
+
+    def __init__(
+        self, n_environments: int, n_invariant: int, n_spurious: int, random: torch.Generator
+    ) -> None:
+        super().__init__(n_environments, n_invariant, n_spurious, random)
+        self.centres = [self._normal(1, n_spurious) for _ in range(n_environments)]
+
+    def sample(self, n: int, environment: int, split: str) -> Drawn:
+        """Targets are 0 in the first half and 1 in the second."""
+        half, centre = n // 2, self.centres[environment]
+        x = [self._normal(half, self.n_invariant) * 0.1 + side * 0.1 for side in (1, -1)]
+        z = [self._normal(half, self.n_spurious) * 0.1 + side * centre for side in (1, -1)]
+        spurious = torch.cat(z)
+        if split == TEST:
+            spurious = self._shuffled(spurious)
+        targets = torch.arange(2 * half) >= half
+        return Drawn(torch.cat([torch.cat(x), spurious], 1) @ self.rotation, targets.float())
+
+
+PROBLEMS: dict[str, Callable[[int, int, int, torch.Generator], Environments]] = {
+    "1": CauseAndEffect,
+    "2": CowsAndCamels,
+    "3": SmallMargin,
+}
+"""By the number that they have in the paper; an s behind it turns the inputs."""
+
+
+def part_of(rotation: Tensor, share: float) -> Tensor:
+    """The rotation that goes ``share`` of the way, along the shortest path; 0 is none.
+
+    A reflection has no such path; its first column is turned around first.
+    """
+    rotation = rotation.double()
+    if torch.linalg.det(rotation) < 0:
+        rotation = torch.cat([-rotation[:, :1], rotation[:, 1:]], 1)
+    angles, vectors = torch.linalg.eig(rotation)
+    turned = vectors @ torch.diag(torch.polar(torch.ones_like(angles.angle()), share * angles.angle()))
+    # Exactly orthogonal again, whatever the eigenvectors lost to rounding.
+    u, _, v = torch.linalg.svd((turned @ torch.linalg.inv(vectors)).real)
+    part: Tensor = (u @ v).float()
+    return part

@@ -1,0 +1,59 @@
+"""Our runs beside the published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+FOLDER = Path("linear_unit_tests")
+
+PUBLISHED = Path(__file__).parent / "shipped" / "aubin2021_processed.csv"
+"""From ``data/results_processed.tar.gz`` of facebookresearch/InvarianceUnitTests (MIT), files ``avg``.
+
+Six digits of the test error of the chosen draw (mean over 50 data seeds and the environments), its standard
+deviation over seeds (mean over the environments), and the learning rate that was chosen. ``varied`` says in
+which of the two sweeps; both have the cell with three environments and 5 + 5 dimensions.
+"""
+
+CELL = ["problem", "n_environments", "spurious_dimensions", "method"]
+
+LABELS = {
+    "plain": "plain",
+    "irm_penalty": "IRMv1",
+    "iga": "IGA",
+    "and_mask_published": "AND-mask, their form",
+    "and_mask": "AND-mask, ours",
+    "gram_agreement": "AND-mask, principal directions",
+    "sign_election": "sign election",
+    "oracle": "oracle",
+}
+"""In the order of the tables."""
+
+
+def runs(results: Path) -> pd.DataFrame:
+    """A row per run of ``linear_unit_tests/*_runs.csv``, with the columns of ``CELL``."""
+    files = sorted((results / FOLDER).glob("*_runs.csv"))
+    table = pd.concat(
+        [pd.read_csv(file, dtype={"dataset.problem": str}) for file in files], ignore_index=True
+    )
+    table = table.rename(columns={f"dataset.{name}": name for name in CELL})
+    return table.assign(method=table.method.fillna(table.aggregator))
+
+
+def beside_published(results: Path) -> pd.DataFrame:
+    """Our runs, joined by ``published`` and ``published_std``, which ours alone lack.
+
+    ``apart`` is the difference in published standard deviations.
+    """
+    published = pd.read_csv(PUBLISHED, dtype={"problem": str}).drop_duplicates(CELL)
+    published = published.rename(columns={"test_error": "published", "test_error_std": "published_std"})
+    table = runs(results).merge(
+        published[[*CELL, "published", "published_std", "chosen_lr"]], on=CELL, how="left"
+    )
+    difference = table["test/error"] - table["published"]
+    # Where every seed has the published error there is no deviation to measure by.
+    table["apart"] = (difference / table["published_std"]).where(difference.abs() > 1e-6, 0.0)
+    return table.assign(row=pd.Categorical(table.method, list(LABELS), ordered=True)).sort_values(
+        ["problem", "n_environments", "spurious_dimensions", "row"]
+    )

@@ -1,0 +1,168 @@
+"""All environments in one graph, for aggregators that look at them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ilc.aggregators import GradientStatistics
+from ilc.aggregators.joint import JointAggregator
+from ilc.errors import UserError
+from ilc.gradients.environment import (
+    EnvironmentGradients,
+    checked_objective,
+    refuse_reentrant_checkpoints,
+    scalar_objective,
+    trainable_parameters,
+)
+from ilc.gradients.mean_of_buffers import MeanOfBuffers
+from ilc.gradients.vectorized import keep_mean_of_buffers, one_environment, over_environments, state_of
+from ilc.objectives import ObjectiveFunction
+from ilc.processes import ALONE, Processes
+
+
+@dataclass
+class AllTogether:
+    """``Together`` of this process's environments; see there.
+
+    Attributes:
+        losses: ``[E']``, with their graph.
+        risks: ``[E']``.
+        parameters: what is trained.
+        counts: environments of each process.
+        processes: who share the step.
+    """
+
+    losses: Tensor
+    risks: Tensor
+    parameters: Sequence[Tensor]
+    counts: Sequence[int]
+    processes: Processes
+
+    @property
+    def n_environments(self) -> int:
+        """E, of all processes."""
+        return sum(self.counts)
+
+    def rows(self, create_graph: bool = False) -> Tensor:
+        """``[E', P]``, one backward pass for each environment."""
+        found = [self._differentiated(loss, create_graph) for loss in self.losses]
+        width = sum(p.numel() for p in self.parameters)
+        return torch.stack(found) if found else self.losses.new_zeros(0, width)
+
+    def _differentiated(self, loss: Tensor, create_graph: bool) -> Tensor:
+        gradients = torch.autograd.grad(
+            loss,
+            self.parameters,
+            retain_graph=True,
+            create_graph=create_graph,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+        return torch.cat([gradient.flatten() for gradient in gradients])
+
+    @property
+    def _own(self) -> slice:
+        start = sum(self.counts[: self.processes.rank])
+        return slice(start, start + self.counts[self.processes.rank])
+
+    def everywhere(self, own: Tensor) -> Tensor:
+        """``[E, ...]``, in the order of the ranks."""
+        every = own.new_zeros(self.n_environments, *own.shape[1:], requires_grad=False)
+        every[self._own] = own.detach()
+        self.processes.sum_(every)
+        return every
+
+    def own(self, of_all: Tensor) -> Tensor:
+        """``[E', ...]``."""
+        return of_all[self._own]
+
+
+def jointly(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor | list[Tensor],
+    targets: Tensor | list[Tensor],
+    aggregator: JointAggregator,
+    gradients: str,
+    counts: Sequence[int] | None = None,
+    processes: Processes = ALONE,
+) -> EnvironmentGradients:
+    """Differentiate the loss that the aggregator makes of all environments.
+
+    BatchNorm and dropout behave as in ``vectorized`` or ``sequential``, whichever ``gradients`` names.
+
+    Args:
+        model: called once with all environments, or once for each.
+        loss_fn: the objective of one environment.
+        inputs: ``[E', N, ...]``, or a list; empty, where other processes have all of them.
+        targets: alike.
+        aggregator: what makes one loss of them.
+        gradients: ``vectorized`` or ``sequential``.
+        counts: environments of each process.
+        processes: who share the step.
+
+    Raises:
+        UserError: a way that has no graph of all environments, and all of ``sequential``.
+    """
+    if gradients not in ("vectorized", "sequential"):
+        raise UserError(
+            f"{type(aggregator).__name__} looks at whole environments together: take "
+            f"gradients='vectorized' or 'sequential' instead of {gradients!r}"
+        )
+    parameters = trainable_parameters(model)
+    tensors = isinstance(inputs, Tensor) and isinstance(targets, Tensor) and len(inputs) > 0
+    followed = _at_once if gradients == "vectorized" and tensors else _one_by_one
+    losses, risks, penalties = followed(model, loss_fn, inputs, targets)
+    together = AllTogether(losses, risks, list(parameters.values()), counts or [len(inputs)], processes)
+    if len(losses):
+        refuse_reentrant_checkpoints(losses.sum(), model)
+    loss, added = aggregator.loss(together)
+    found = [torch.zeros_like(p) for p in parameters.values()]
+    if loss.requires_grad:
+        found = list(
+            torch.autograd.grad(loss, list(parameters.values()), allow_unused=True, materialize_grads=True)
+        )
+    # ``combine`` divides by E, once the processes' parts are added up.
+    n = together.n_environments
+    statistics = {
+        name: GradientStatistics.without_votes(len(inputs), gradient * n)
+        for name, gradient in zip(parameters, found, strict=True)
+    }
+    return EnvironmentGradients(risks, statistics, penalties + added)
+
+
+def _at_once(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Losses with graph, risks and penalties ``[E]``, by ``torch.func.vmap``."""
+    each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
+    losses, (risks, penalties, state) = each(
+        trainable_parameters(model), state_of(model, len(inputs)), inputs, targets
+    )
+    if model.training:
+        keep_mean_of_buffers(model, [state])
+    return losses, risks, penalties
+
+
+def _one_by_one(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same, for any model."""
+    like = next(iter(trainable_parameters(model).values()))
+    if not len(inputs):
+        nothing = like.new_zeros(0).detach()
+        return nothing, nothing, nothing
+    objectives = []
+    with MeanOfBuffers(model) as buffers:
+        for x, y in zip(inputs, targets, strict=True):
+            buffers.restart()
+            objectives.append(checked_objective(loss_fn(model(x), y)))
+            buffers.collect()
+    risks = torch.stack([objective.risk.detach() for objective in objectives])
+    penalties = torch.stack([objective.penalty.detach() for objective in objectives])
+    return torch.stack([objective.loss for objective in objectives]), risks, penalties

@@ -1,0 +1,49 @@
+"""The mask in principal directions against a singular value decomposition, and what rotations do to it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from ilc.aggregators import AndMask, GramAgreement
+
+
+def rows_of(seed: int, n: int = 4, width: int = 7) -> Tensor:
+    torch.manual_seed(seed)
+    return torch.randn(n, width, dtype=torch.float64) + torch.randn(width, dtype=torch.float64)
+
+
+def update(rows: Tensor, threshold: float) -> Tensor:
+    return GramAgreement(threshold).weights(torch.zeros(len(rows)), rows @ rows.T) @ rows
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
+def test_it_is_the_and_mask_in_the_singular_basis(seed: int, threshold: float) -> None:
+    rows = rows_of(seed)
+    _, _, directions = torch.linalg.svd(rows, full_matrices=False)
+    expected = AndMask(threshold)(rows @ directions.T) @ directions
+    torch.testing.assert_close(update(rows, threshold), expected)
+
+
+def test_a_rotation_of_the_parameters_rotates_the_update() -> None:
+    rows = rows_of(0)
+    rotation = torch.linalg.qr(torch.randn(7, 7, dtype=torch.float64)).Q
+    torch.testing.assert_close(update(rows @ rotation, 1.0), update(rows, 1.0) @ rotation)
+    masked = AndMask(1.0)
+    assert not torch.allclose(masked(rows @ rotation), masked(rows) @ rotation, rtol=1e-2)
+
+
+def test_threshold_0_is_the_mean_and_equal_gradients_give_themselves() -> None:
+    rows = rows_of(1)
+    torch.testing.assert_close(update(rows, 0.0), rows.mean(0))
+    same = rows[:1].expand(5, -1)
+    torch.testing.assert_close(update(same, 1.0), rows[0])
+
+
+def test_many_at_once() -> None:
+    rows = torch.stack([rows_of(seed) for seed in range(3)])
+    found = GramAgreement(1.0).weights(torch.zeros(3, 4), rows @ rows.mT)
+    for one, weights in zip(rows, found, strict=True):
+        torch.testing.assert_close(weights @ one, update(one, 1.0))
