@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.experiments.distillation.drawing import draw_curves
@@ -25,7 +26,7 @@ def draw(results: Path) -> Figure:
             color = COLORS["fixed" if method == "distill" else method]
             axes.axhline(value, color=color, lw=1, ls=(0, (1, 3)))
         axes.set_yscale("log")
-        axes.set_title(f"{name}-v4", fontsize=10)
+        axes.set_title(titled(made, name), fontsize=10)
     panels[0].plot([], [], color="black", lw=1, ls=(0, (1, 3)), label="lowest in the thesis, same colours")
     panels[0].set_ylabel("test error of the return's rank")
     panels[0].legend(fontsize=8, loc="upper right")
@@ -35,3 +36,9 @@ def draw(results: Path) -> Figure:
         f"thick: median of n = {n} seeds, thin: each seed; reduced teacher; data: {data_sources(made)}",
     )
     return figure
+
+
+def titled(runs: pd.DataFrame, environment: str) -> str:
+    """The environment, and how many steps were unrolled for its teacher."""
+    distilled = runs[(runs.environment == environment) & (runs.row == "fixed")]
+    return f"{environment}-v4, {distilled['teaching.n_inner'].iloc[0]} steps unrolled"

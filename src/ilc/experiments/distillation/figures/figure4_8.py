@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ilc.experiments.distillation.drawing import draw_curves
-from ilc.experiments.distillation.figures.figure4_7 import ROWS
+from ilc.experiments.distillation.figures.figure4_7 import ROWS, titled
 from ilc.experiments.distillation.results import mujoco
 from ilc.figures.style import GREY, data_sources, new_figure, stamp
 
@@ -22,7 +22,7 @@ def draw(results: Path) -> Figure:
     for axes, name in zip(panels, names, strict=True):
         draw_curves(axes, table[table.environment == name], "gap", ROWS)
         axes.axhline(0, color=GREY, lw=0.8)
-        axes.set_title(f"{name}-v4", fontsize=10)
+        axes.set_title(titled(made, name), fontsize=10)
     panels[0].set_ylabel("test error less training error")
     panels[0].legend(fontsize=8, loc="upper right")
     n = table.groupby(["environment", "row"]).seed.nunique().min()

@@ -25,10 +25,13 @@ def tabulate(results: Path) -> pd.DataFrame:
         for row in (row for row in ROWS if row in set(of_environment.row)):
             chosen = of_environment[of_environment.row == row]
             published = TABLE_C_7[str(name)].get("distill" if row == "fixed" else row)
+            unrolled = f", {chosen['teaching.n_inner'].iloc[0]} steps unrolled" if row == "fixed" else ""
             rows.append(
                 {
                     "environment": f"{name}-v4",
-                    "method": LABELS[row] + (", reduced teacher" if row in ("random", "fixed") else ""),
+                    "method": LABELS[row]
+                    + (", reduced teacher" if row in ("random", "fixed") else "")
+                    + unrolled,
                     "lowest, equal steps": spread(lowest_within(over_training, row, shared), 5),
                     "lowest in all": spread(chosen["best/test/mse"], 5),
                     "last": spread(chosen["test/mse"], 5),
