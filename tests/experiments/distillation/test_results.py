@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ilc.experiments.distillation.claims import labels, privileged
+from ilc.experiments.distillation.claims import labels, mujoco, privileged
+from ilc.experiments.distillation.figures import table_c7
 from ilc.experiments.distillation.results import FOLDER, by_replica
 
 SHARED = {"experiment": "distillation", "method": "distill", "data_source": "generated", "seed": 0}
@@ -77,3 +78,56 @@ def test_the_claim_about_noisy_privileged_data_looks_at_medians(
     (claim,) = privileged.claims(write(tmp_path, "privileged", runs))
     assert claim.verdict == verdict
     assert "in 1 of 1 cells made here" in claim.ours
+
+
+HOPPER = {"dataset.environment": "Hopper-v4", "teaching.split": "fixed", "teaching.n_inner": 96}
+CURVES = {"no_teacher": (0.4, 0.3), "auxiliary": (0.35, 0.33), "distill": (0.2,), "fixed_teacher": (0.9, 0.5)}
+
+
+def write_mujoco(results: Path, distilled: float, frozen: float) -> Path:
+    """Hopper with two seeds; test errors over training, the distilled students' half as long."""
+    lowest = CURVES | {"distill": (distilled,), "fixed_teacher": (0.9, frozen)}
+    runs = []
+    for method, values in lowest.items():
+        columns = {f"n8/seed{s}/{split}/mse": values[-1] for s in (0, 1) for split in ("test", "train")}
+        best = {f"best/n8/seed{s}/test/mse": min(values) for s in (0, 1)}
+        runs.append(HOPPER | {"method": method, "step": 10 * len(values)} | columns | best)
+    write(results, "mujoco", runs)
+    curves = [
+        SHARED
+        | HOPPER
+        | {"method": method, "step": 10 * (i + 1)}
+        | {f"n8/seed{s}/test/mse": v for s in (0, 1)}
+        for method, values in lowest.items()
+        for i, v in enumerate(values)
+    ]
+    pd.DataFrame(curves).to_csv(results / FOLDER / "mujoco_curves.csv", index=False)
+    return results
+
+
+@pytest.mark.parametrize(
+    ("distilled", "frozen", "verdict", "order"),
+    [
+        (0.22, 0.5, "in part: with a reduced teacher", "in part: 1 of 4 environments"),
+        (0.22, 0.2, "in part: a frozen teacher helps too", "in part: 1 of 4 environments"),
+        (0.24, 0.5, "in part: better by less than a quarter", "in part: 1 of 4 environments"),
+        (0.31, 0.5, "not reproduced", "not reproduced"),
+    ],
+)
+def test_the_claim_about_hopper_takes_the_longest_baselines(
+    distilled: float, frozen: float, verdict: str, order: str, tmp_path: Path
+) -> None:
+    hopper, whole = mujoco.claims(write_mujoco(tmp_path, distilled, frozen))
+    assert hopper.verdict == verdict
+    assert "within 10 the best without a teacher has 0.35000" in hopper.ours
+    assert whole.verdict == order
+    assert "1 of 4 environments" in whole.ours
+
+
+def test_the_table_of_mujoco_compares_at_equal_steps_too(tmp_path: Path) -> None:
+    rows = table_c7.tabulate(write_mujoco(tmp_path, 0.2, 0.5)).set_index("method")
+    assert rows.loc["no teacher", "lowest, equal steps"].startswith("0.40000")
+    assert rows.loc["no teacher", "lowest in all"].startswith("0.30000")
+    assert rows.loc[
+        "distilled, split fixed, reduced teacher, 96 steps unrolled", "lowest, equal steps"
+    ].startswith("0.20000")

@@ -127,7 +127,12 @@ def _row(run: pd.Series) -> str:
 
 
 def mujoco(results: Path, kind: str) -> pd.DataFrame:
-    """Runs or curves on MuJoCo's returns without those of the ablations, with a column ``environment``."""
+    """Runs or curves on MuJoCo's returns, with a column ``environment``."""
     table = {"runs": runs, "curves": curves}[kind](results, "mujoco")
-    table = table[(table["dataset.noise_frames"] == 0) & ~table["dataset.shuffled_time"].astype(bool)]
     return table.assign(environment=table["dataset.environment"].str.removesuffix("-v4"))
+
+
+def lowest_within(curves: pd.DataFrame, row: str, steps: int) -> pd.Series:
+    """The lowest test error of each seed of this row within so many steps of the student."""
+    early = curves[(curves.row == row) & (curves.step <= steps)]
+    return early.groupby("seed")["test/mse"].min()

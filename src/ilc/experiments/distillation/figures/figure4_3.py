@@ -24,11 +24,12 @@ def draw(results: Path) -> Figure:
     panels = figure.subplots(2, len(rows), squeeze=False)
     for axes in panels[1][len(FIGURE_4_3) :]:
         axes.axis("off")  # no drawing of the fixed split is published
+    made, sizes = sorted(set(table["dataset.dimensions"])), sorted(set(table.n_train))
     for axes, row in zip(panels[0], rows, strict=True):
         grid = table[table.row == row].pivot_table(
             index="dataset.dimensions", columns="n_train", values="best/test/accuracy", aggfunc="mean"
         )
-        image = _heat_map(axes, grid, f"{LABELS[row]}\nhere")
+        image = _heat_map(axes, grid.reindex(index=made, columns=sizes), f"{LABELS[row]}\nhere")
     for axes, (row, values) in zip(panels[1], FIGURE_4_3.items(), strict=False):
         label = LABELS["no_teacher" if row == "no_teacher" else "redrawn"]
         _heat_map(axes, pd.DataFrame(values, index=list(DIMENSIONS)), f"{label}\nauthors' drawing")
@@ -52,6 +53,8 @@ def _heat_map(axes: Axes, grid: pd.DataFrame, title: str) -> AxesImage:
     axes.set_ylabel("dimensions D", fontsize=9)
     axes.set_title(title, fontsize=9)
     for (y, x), value in np.ndenumerate(values):
+        if np.isnan(value):
+            continue  # not made
         color = "white" if value < 0.75 else "black"
         axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=9, color=color)
     return image
