@@ -12,9 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
-from ilc.configuration.groups import CONF
 from ilc.figures.claims import title_of
 from ilc.figures.discovery import experiments, figure_modules, modules
 
@@ -68,12 +65,24 @@ def files_read(folder: Path) -> Iterator[set[str]]:
 def studies_of(files: Iterable[str]) -> list[str]:
     """The studies that make some of these files below ``results/``."""
     wanted = set(files)
-    found = {path.stem: OmegaConf.to_container(OmegaConf.load(path)) for path in CONF.glob("study/*.yaml")}
     return sorted(
         name
-        for name, study in found.items()
-        if isinstance(study, dict) and any(_makes(step, file) for step in study["steps"] for file in wanted)
+        for name, steps in _studies().items()
+        if any(_makes(step, file) for step in steps for file in wanted)
     )
+
+
+@cache
+def _studies() -> dict[str, Any]:
+    """The steps of every study."""
+    # Here, because what draws figures alone has no config files.
+    from omegaconf import OmegaConf
+
+    from ilc.configuration.groups import CONF
+
+    return {
+        path.stem: OmegaConf.to_container(OmegaConf.load(path).steps) for path in CONF.glob("study/*.yaml")
+    }
 
 
 def _makes(step: Mapping[str, Any], file: str) -> bool:
