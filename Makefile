@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "import sys;
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup demo study test lint wheel figures benchmark clean
+.PHONY: help setup demo study report test lint wheel figures benchmark clean
 
 help: ## show these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,9 @@ demo: setup ## mean against AND-mask on the paper's synthetic dataset: table and
 
 study: setup ## the CSV behind a figure or table: make study NAME=spirals_demo
 	$(RUN) scripts/study.py $(or $(NAME),--list)
+
+report: setup ## one HTML file about the runs below outputs/: make report FOLDERS="outputs/spirals ..."
+	$(RUN) scripts/report.py $(FOLDERS)
 
 test: setup ## all tests
 	$(RUN) -m pytest -n 2 --dist worksteal

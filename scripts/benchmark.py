@@ -10,7 +10,6 @@ and the bytes it sends.
 
 from __future__ import annotations
 
-import argparse
 from importlib import import_module
 from pathlib import Path
 
@@ -20,14 +19,14 @@ from rich.progress import track
 from rich.table import Table
 
 from ilc.atomic import write_text
-from ilc.configuration.command_line import run_command
+from ilc.configuration.command_line import command_parser, run_command
 from ilc.figures.discovery import modules
 
 
 def main() -> None:
     """Measure, print, and write where asked to."""
     found = {name.rpartition(".")[2]: name for name in modules("cost", "measurements")}
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_parser(__doc__)
     parser.add_argument("name", choices=found, help="what to measure")
     parser.add_argument("--steps", type=int, help="timed steps per way (default: its own)")
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: the GPU where there is one")
@@ -35,7 +34,9 @@ def main() -> None:
     arguments = parser.parse_args()
     tables: dict[str, list[pd.DataFrame]] = {}
     parts_of = import_module(found[arguments.name]).parts(arguments.steps, arguments.device)
-    for part in track(parts_of.values(), arguments.name, console=Console(stderr=True)):
+    console = Console(stderr=True)
+    bar = track(parts_of.values(), arguments.name, console=console, disable=not console.is_terminal)
+    for part in bar:
         for path, rows in part().items():
             tables.setdefault(Path(path).name, []).append(rows)
     for file, parts in tables.items():

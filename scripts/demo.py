@@ -1,5 +1,7 @@
 """The paper's claim in minutes: on the spirals the mean learns shortcuts, the AND-mask the mechanism.
 
+    python scripts/demo.py
+
 Runs both at the paper's size side by side, one core each, then prints a table and saves a figure.
 Stopped or killed, the same command continues.
 """
@@ -15,7 +17,7 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from ilc.atomic import write_atomically
-from ilc.configuration.command_line import run_command
+from ilc.configuration.command_line import command_parser, run_command
 from ilc.errors import UserError
 from ilc.experiments.spirals.figures.demo import draw_curves
 from ilc.figures.style import LABELS
@@ -31,11 +33,13 @@ AGGREGATORS = ("mean", "and_mask")
 
 def main() -> None:
     """Train, tabulate, draw."""
+    command_parser(__doc__).parse_args()
     console = Console()
-    console.print("Spirals at the paper's size: 32 environments x 1,280 examples. About a minute.")
+    console.print("Spirals at the paper's size: 32 environments x 1,280 examples.")
+    console.print("One to two minutes on two slow cores.")
     with (
         finish_first(),
-        Progress(console=console) as progress,
+        Progress(console=console, disable=not console.is_terminal) as progress,
         Workers[dict[str, Any]](len(AGGREGATORS)) as workers,
     ):
         tasks = {name: progress.add_task(f"{LABELS[name]:22}", total=None) for name in AGGREGATORS}

@@ -3,14 +3,15 @@
     python scripts/make_figures.py            all of them
     python scripts/make_figures.py demo       only those named
 
-Beside ``results/figures`` and ``results/tables`` it writes ``docs/claims.md``, and into the README and the
-pages of ``docs/`` the tables between their ``<!-- table:NAME -->`` and ``<!-- end -->``. ``verdicts``
-names both the table that counts the claims and their page.
+Beside ``results/figures`` and ``results/tables`` it writes ``docs/claims.md``, with all of them also
+``docs/gallery.md``, and into the README and the pages of ``docs/`` the tables between their
+``<!-- table:NAME -->`` and ``<!-- end -->``. ``verdicts`` names both the table that counts the claims and
+their page.
 """
 
 from __future__ import annotations
 
-import argparse
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,10 +19,11 @@ from types import ModuleType
 from rich.progress import track
 
 from ilc.atomic import write_atomically, write_text
-from ilc.configuration.command_line import run_command
+from ilc.configuration.command_line import command_parser, run_command
 from ilc.errors import UserError
-from ilc.figures import claims
+from ilc.figures import claims, gallery
 from ilc.figures.discovery import figure_modules
+from ilc.figures.gallery import files_read
 from ilc.figures.pages import pages, relinked, with_tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +32,7 @@ CLAIMS = "verdicts"
 
 def main() -> None:
     """Draw and write what the command line names."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_parser(__doc__)
     parser.add_argument("names", nargs="*", help="figures and tables (default: all)")
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of the CSV files")
     arguments = parser.parse_args()
@@ -41,11 +43,18 @@ def main() -> None:
     if unknown:
         known = ", ".join([*found, CLAIMS])
         raise UserError(f"no figure or table is called {unknown[0]!r}: there are {known}")
-    for name in track(names, description="Figures and tables"):
+    read: dict[str, set[str]] = {}
+    for name in track(names, description="Figures and tables", disable=not sys.stdout.isatty()):
         if name == CLAIMS:
             save_claims(results)
         else:
-            save(name, import_module(found[name]), results)
+            module = import_module(found[name])
+            with files_read(results) as files:
+                save(name, module, results)
+            if hasattr(module, "draw"):
+                read[name] = {file for file in files if not file.startswith(("figures/", "tables/"))}
+    if not arguments.names:
+        write_text(results.parent / gallery.PAGE, gallery.page(read))
     if results == ROOT / "results":
         for page in pages(ROOT):
             write_text(page, with_tables(page, results / "tables"))

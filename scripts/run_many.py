@@ -10,21 +10,20 @@ evaluation.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
-from ilc.configuration.command_line import run_command
+from ilc.configuration.command_line import command_parser, report_command, run_command
 from ilc.errors import UserError
 from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import as_files, export_runs, write_files
 from ilc.runs.jobs_progress import JobsProgress
-from ilc.runs.run_files import OUTPUTS
-from ilc.runs.sweep import LOG, WORKER, make, plan
+from ilc.runs.run_files import LOG, OUTPUTS
+from ilc.runs.sweep import WORKER, make, plan
 
 
 def main() -> None:
     """Make all runs that are not done yet."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_parser(__doc__)
     parser.add_argument("overrides", nargs="+", help="as for src/train.py -m")
     add_places(parser, n_workers=2)
     parser.add_argument("--output", type=Path, default=OUTPUTS, help="folder of the run folders")
@@ -37,6 +36,7 @@ def main() -> None:
     with JobsProgress("runs", len(runs), len(runs) - len(missing)) as progress:
         failures = make(missing, place, progress)
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done, under {arguments.output}")
+    print(f"shown by: {report_command(arguments.output)}")
     if failures:
         lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
         raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))

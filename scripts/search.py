@@ -15,13 +15,12 @@ as they stand, to ``results/EXPERIMENT/search/NAME_trials.csv`` and ``conf/tuned
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ilc.configuration.command_line import run_command
+from ilc.configuration.command_line import command_parser, report_command, run_command
 from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import write_files
 from ilc.runs.run_files import OUTPUTS
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Search, or export."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_parser(__doc__)
     parser.add_argument("name", help="a file in conf/search, or the path of one, which ends in .yaml")
     parser.add_argument("--trials", type=int, help="completed trials wanted (default: the file's)")
     add_places(parser, n_workers=1)
@@ -54,6 +53,7 @@ def main() -> None:
             search(definition, folder, chosen_place(arguments, folder), server=server)
             table, tuned = folder / "trials.csv", folder / "best.yaml"
         write_files(search_files(definition, folder, table, tuned, server))
+    print(f"shown by: {report_command(folder)}")
 
 
 def connected(url: str) -> Server:

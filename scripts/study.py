@@ -10,14 +10,13 @@ files are written to ``results/``, or below ``--results``. ``--export`` makes no
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from pathlib import Path, PurePosixPath
 
 from rich.console import Console
 from rich.table import Table
 
-from ilc.configuration.command_line import run_command
+from ilc.configuration.command_line import command_parser, run_command
 from ilc.errors import UserError
 from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.run_files import OUTPUTS
@@ -28,7 +27,7 @@ from ilc.runs.study.make import make_study, write_results
 
 def main() -> None:
     """List, or make, or export."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_parser(__doc__)
     parser.add_argument(
         "name", nargs="?", help="a file in conf/study, or the path of one, which ends in .yaml"
     )

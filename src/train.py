@@ -16,7 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from ilc.configuration import register_resolvers
-from ilc.configuration.command_line import print_error, run_command, several_processes
+from ilc.configuration.command_line import print_error, report_command, run_command, several_processes
 from ilc.configuration.overrides import check_overrides
 from ilc.errors import UserError
 
@@ -31,7 +31,7 @@ OUTPUT = "hydra.sweep.dir="
 def one_run(config: DictConfig) -> None:
     """Run what the config describes and print where the results are."""
     # Imported late: torch takes longer to load than the command line's help may.
-    from ilc.configuration.compose import command_of
+    from ilc.configuration.compose import command_of, tuned_settings
     from ilc.configuration.resolve import resolve
     from ilc.runs import run
 
@@ -39,12 +39,17 @@ def one_run(config: DictConfig) -> None:
     path = Path(hydra_config.runtime.output_dir)
     # Where an experiment of somebody else's lies is a part of the command that repeats its run.
     places = [text for text in hydra_config.overrides.hydra if text.startswith("hydra.searchpath=")]
+    is_writer = os.environ.get("RANK", "0") == "0"
+    settings = tuned_settings(hydra_config.runtime.choices)
+    if settings is not None and is_writer:
+        print(settings)
     try:
         run(resolve(config), path, command_of([*places, *hydra_config.overrides.task]))
     except UserError as error:  # Here, because Hydra would print a line of its own before it.
         print_error(str(error))
         sys.exit(1)
-    if os.environ.get("RANK", "0") == "0":
+    if is_writer:
+        print(f"shown by: {report_command(path)}")
         print(path)
 
 
@@ -65,8 +70,10 @@ def sweep(arguments: list[str]) -> None:
     flags = [text for text in overrides if text.startswith("-")]
     if flags:
         raise UserError(f"-m goes with overrides alone (KEY=VALUE): leave {flags[0]} out")
-    runs = plan(overrides, Path(places[-1].removeprefix(OUTPUT)) if places else OUTPUTS)
+    output = Path(places[-1].removeprefix(OUTPUT)) if places else OUTPUTS
+    runs = plan(overrides, output)
     failures = make_in_turn(runs)
+    print(f"shown by: {report_command(output)}")
     if failures:
         folder, message = next(iter(failures.items()))
         raise UserError(f"{len(failures)} of {len(runs)} runs failed. The first one, {folder}: {message}")

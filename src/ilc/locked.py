@@ -27,6 +27,22 @@ def lock(folder: Path, wait: bool = False) -> int | None:
     return descriptor
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether some process has the folder locked at this moment; looking keeps none of them out for longer.
+
+    Raises:
+        OSError: the folder cannot be opened.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Wait for a folder and have it to oneself.

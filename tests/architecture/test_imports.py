@@ -25,7 +25,7 @@ SHARED = {
     "sealed",
     "free_memory",
 }
-LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures"}
+LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures", "report"}
 
 FORBIDDEN = {
     **{room: {"runs", "configuration", "data", "models", "environment_task"} for room in sorted(LIBRARY)},
@@ -35,7 +35,9 @@ FORBIDDEN = {
     "models": {"runs", "configuration", "environment_task", "experiments", "figures", "data", "gradients"},
     "environment_task": {"experiments", "figures", "consistency"},
     "consistency": {"runs", "configuration", "environment_task", "experiments", "figures"},
-    "figures": {"runs", "environment_task", "gradients", "models"},
+    "figures": {"runs", "environment_task", "gradients", "models", "report"},
+    "experiments": {"report"},
+    "report": LEARNING - {"figures", "report"},
 }
 """Room -> rooms that nothing in it may import, at the top of a file or inside a function."""
 

@@ -44,8 +44,15 @@ def test_anchors_are_those_of_a_forge() -> None:
 
 
 def test_every_page_is_reached_from_the_readme(pages: list[Path], root: Path) -> None:
-    linked = {link.partition("#")[0] for link in LINK.findall((root / "README.md").read_text())}
-    assert {f"docs/{page.name}" for page in pages if page.parent == root / "docs"} <= linked
+    """In one step, or from page to page."""
+    reached, ahead = set(), {root / "README.md"}
+    while ahead:
+        page = ahead.pop()
+        reached.add(page)
+        links = LINK.findall(FENCE.sub("", page.read_text()))
+        found = {(page.parent / link.partition("#")[0]).resolve() for link in links}
+        ahead |= {path for path in found if path.suffix == ".md" and path.exists()} - reached
+    assert {page for page in pages if page.parent == root / "docs"} <= reached
 
 
 def test_extras_named_in_the_pages_exist(pages: list[Path], root: Path) -> None:

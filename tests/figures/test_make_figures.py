@@ -56,6 +56,10 @@ def test_what_is_committed_is_what_is_drawn(drawn: Path, root: Path) -> None:
         assert _files(drawn, kind) == _files(root / "results", kind)
 
 
+def test_the_gallery_is_that_of_the_figures(drawn: Path, root: Path) -> None:
+    assert (drawn.parent / "docs" / "gallery.md").read_text() == (root / "docs" / "gallery.md").read_text()
+
+
 def test_an_unknown_name_is_a_readable_error(root: Path) -> None:
     command = [sys.executable, str(root / "scripts" / "make_figures.py"), "figure99"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -27,6 +27,7 @@ EXTRAS = {
     "models": set(),
     "consistency": {"consistency"},
     "figures": {"figures"},
+    "report": {"experiments", "figures", "report"},
     "experiments": {"experiments", "figures", "consistency"},
     "experiments/coinrun": {"experiments", "figures", "coinrun"},
     "experiments/distillation": {"experiments", "figures"},

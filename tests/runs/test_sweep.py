@@ -91,5 +91,6 @@ def test_runs_in_turn_go_on_past_one_that_fails(
         torch.use_deterministic_algorithms(False)
     assert list(failures) == [bad]
     assert "training diverged" in failures[bad]
+    assert (bad / "failed.txt").read_text() == f"{failures[bad]}\n"
     assert (good / "done").exists()
     assert "epoch 3 of 3" in capsys.readouterr().out

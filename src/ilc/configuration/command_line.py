@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
+from pathlib import Path
 
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ilc.configuration.groups import choices_with
+from ilc.configuration.groups import CONF, choices_with
 from ilc.configuration.keys import unknown_key
 from ilc.configuration.output import unbreakable_output
 from ilc.errors import UserError
 from ilc.stop_signals import listening
+
+
+def command_parser(about: str | None) -> ArgumentParser:
+    """A parser of a script's command line whose ``--help`` begins with the script's docstring."""
+    return ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
+
+
+def report_command(folder: Path) -> str:
+    """What shows the runs below a folder, from the folder where this command was given."""
+    script = os.path.relpath(CONF.parent / "scripts" / "report.py")
+    return shlex.join(["python", script, str(folder)])
 
 
 def run_command(main: Callable[[], None]) -> None:

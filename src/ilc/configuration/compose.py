@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -11,14 +11,14 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
-from ilc.configuration.groups import CONF
+from ilc.configuration.groups import CONF, choices
 from ilc.configuration.overrides import check_overrides
 from ilc.configuration.resolve import resolve
 from ilc.configuration.resolvers import register_resolvers
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
-    """The config that these overrides make.
+    """The config that these overrides make, with Hydra's own section, which says what was chosen.
 
     Raises:
         HydraException, UserError: one of them does not fit.
@@ -26,7 +26,7 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     check_overrides(overrides)
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", list(overrides))
+        return compose("config", list(overrides), return_hydra_config=True)
 
 
 def compose_experiment(overrides: Sequence[str], sweep: bool = False) -> dict[str, Any]:
@@ -36,6 +36,18 @@ def compose_experiment(overrides: Sequence[str], sweep: bool = False) -> dict[st
         HydraException, UserError: an override that does not fit.
     """
     return resolve(compose_config(overrides), sweep)
+
+
+def tuned_settings(chosen: Mapping[str, Any]) -> str | None:
+    """What to say of the best known settings that a run uses, or None where it uses none.
+
+    Args:
+        chosen: what Hydra chose of every group, its ``runtime.choices``.
+    """
+    name = chosen.get("tuned")
+    if name not in choices("tuned"):
+        return None
+    return f"settings of conf/tuned/{name}.yaml, unless given; '~tuned' leaves them out"
 
 
 def command_of(overrides: Sequence[str], sweep: bool = False) -> str:

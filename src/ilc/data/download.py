@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -62,7 +63,10 @@ def download(url: str, path: Path, md5: str) -> None:
 
 def _fetch(request: urllib.request.Request, partial: Path, done: int) -> None:
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with urllib.request.urlopen(request, timeout=SECONDS_OF_SILENCE) as answer, Progress(*columns) as bar:
+    with (
+        urllib.request.urlopen(request, timeout=SECONDS_OF_SILENCE) as answer,
+        Progress(*columns, disable=not sys.stdout.isatty()) as bar,
+    ):
         done = done if answer.status == 206 else 0  # A server without ranges begins anew.
         length = answer.headers.get("Content-Length")
         total = None if length is None else done + int(length)

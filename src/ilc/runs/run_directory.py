@@ -69,6 +69,23 @@ class RunDirectory:
         finally:
             os.close(descriptor)
 
+    @contextmanager
+    def failure_kept(self) -> Iterator[None]:
+        """Keep the message of a run that began and failed by its own fault (diverged) until it succeeds."""
+        note = self.path / run_files.FAILED
+        try:
+            yield
+        except UserError as error:
+            if (
+                self.writes
+                and (self.path / run_files.CONFIG).exists()
+                and not isinstance(error.__cause__, OSError)
+            ):
+                write_text(note, f"{error}\n")
+            raise
+        if self.writes:
+            note.unlink(missing_ok=True)
+
     def start(self, provenance: dict[str, Any]) -> None:
         """Write down what is about to run."""
         if not self.writes:

@@ -26,6 +26,13 @@ OUTPUTS = Path("outputs")
 
 CONFIG, PROVENANCE, METRICS, SUMMARY = "config.yaml", "provenance.json", "metrics.jsonl", "summary.json"
 CHECKPOINT, SELECTED, DONE = "checkpoint.pt", "selected.pt", "done"
+
+LOG = "log.txt"
+"""File in a run folder with what the run printed in a worker."""
+
+FAILED = "failed.txt"
+"""File in a run folder with the message of a run that failed by its own fault."""
+
 _OF_A_CHECKPOINT = {"random": dict, "epoch": int, "n_evaluations": int, "wall_seconds": float}
 
 

@@ -46,11 +46,23 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         directory = RunDirectory(path, content, processes.is_writer)
         if directory.is_done:
             print(f"{options.title}: done before, nothing to do")
-            return read_summary(path)
-        with directory.alone():
+            summary = read_summary(path)
+            print(_reached(options.title, summary))
+            return summary
+        with directory.alone(), directory.failure_kept():
             begun = _Run(options, directory, device, processes)
             with finish_first():
                 return begun.go(command)
+
+
+def _reached(title: str, summary: Metrics) -> str:
+    """The numbers of a run for people: those of the test set, of a run without one those of training."""
+    numeric = [key for key, value in summary.items() if isinstance(value, (int, float))]
+    shown = [key for key in numeric if key.startswith("test/")]
+    shown = shown or [key for key in numeric if key.startswith("train/")]
+    numbers = ", ".join(f"{key} {summary[key]:.4g}" for key in shown)
+    when = f"epoch {summary.get('epoch')}, selection: {summary.get('selection')}"
+    return f"{title}: reached {numbers or 'no metric'} ({when})"
 
 
 @contextmanager
@@ -120,7 +132,7 @@ class _Run:
         if directory.writes:
             directory.start(provenance(command, self._options, self._device, self._data))
         with (
-            make_logger(directory.path, self._options, directory.writes) as logger,
+            make_logger(directory.path, self._options, self._evaluations, directory.writes) as logger,
             EpochProgress(self._options.title, trainer.max_epochs, self._epoch) as progress,
         ):
             metrics = self._evaluations[-1] if self._evaluations else {}
@@ -136,10 +148,12 @@ class _Run:
                 if is_due or seen.get(CONVERGED):
                     metrics = self._evaluate(seen, logger)
                 progress.update(self._epoch, metrics)
-        summary = self._summary()
+            summary = self._summary()
+            logger.summarize(summary)
         if "warning" in summary:
             print(f"Warning: {summary['warning']}")
         directory.finish(summary)
+        print(_reached(self._options.title, summary))
         return summary
 
     def _evaluate(self, seen: Metrics, logger: Logger) -> Metrics:

@@ -12,24 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from ilc.atomic import write_text
-from ilc.configuration.compose import combinations, command_of, compose_config, compose_experiment
-from ilc.configuration.resolve import run_name
+from ilc.configuration.compose import combinations, command_of, compose_config, tuned_settings
+from ilc.configuration.resolve import resolve, run_name
 from ilc.errors import UserError
 from ilc.locked import lock
 from ilc.runs.jobs import Place, run_jobs
 from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.run_files import FAILED, LOG
 from ilc.runs.runner import run
 from ilc.runs.sweep_options import leave_out_foreign_options
 from ilc.runs.workers import Job
 
 WORKER = ("threads=1", "logger=none")
 """Overrides of every run in a worker, which has one core; neither changes its numbers."""
-
-LOG = "log.txt"
-"""File in a run folder with what the run printed in a worker."""
-
-FAILED = "failed.txt"
-"""File in a run folder with the message of a run that failed by its own fault."""
 
 SECONDS_TO_DIE = 5
 
@@ -64,7 +59,11 @@ def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[s
         UserError: anything else a user can mend.
     """
     _wait_for_the_dying(folder)
-    return run(compose_experiment(overrides, sweep), folder, command_of(overrides, sweep))
+    config = compose_config(overrides)
+    said = tuned_settings(config.hydra.runtime.choices)
+    if said is not None:
+        print(said)
+    return run(resolve(config, sweep), folder, command_of(overrides, sweep))
 
 
 def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any] | str:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+import sys
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict
@@ -93,7 +94,9 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
     ]
     n_workers = min(n_cores(), math.ceil(n_states / STATES_PER_WORKER))
     with closing(_played(jobs, n_workers)) as played:
-        for i in track(played, total=len(waiting), description="CoinRun states"):
+        for i in track(
+            played, total=len(waiting), description="CoinRun states", disable=not sys.stdout.isatty()
+        ):
             done.append(i)
             write_json(part / "progress.json", {"shards_done": done})
     test_levels = np.empty(options.n_test, dtype=np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def _play(name: str, n: int, seed: int) -> Arrays:
     random = np.random.default_rng(seed_for(seed, name))
     n_actions = game.action_space.shape[0]  # type: ignore[index]
     kept: dict[str, list[NDArray[Any]]] = {"states": [], "actions": [], "next_states": [], "rewards": []}
-    for example in track(range(n), description=f"{name} examples"):
+    for example in track(range(n), description=f"{name} examples", disable=not sys.stdout.isatty()):
         state, _ = game.reset(seed=int(random.integers(2**31)) if example == 0 else None)
         warm_up = random.integers(-1, 2, (random.integers(WARM_UP[0], WARM_UP[1] + 1), n_actions))
         for action in warm_up:

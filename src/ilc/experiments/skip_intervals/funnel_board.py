@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -135,7 +136,7 @@ class FunnelBoard:
         Boards of other physics are therefore the same but for those on which its ball does not end.
         """
         parts, lengths, labels = [], [], []
-        for number in track(range(self.n), description="funnel board"):
+        for number in track(range(self.n), description="funnel board", disable=not sys.stdout.isatty()):
             random = np.random.default_rng([seed_for(seed, "funnel board"), number])
             platform = None
             while platform is None:

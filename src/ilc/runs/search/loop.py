@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from ilc.errors import UserError
 from ilc.runs.jobs import Place, Pool, open_pool
 from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.run_files import LOG
 from ilc.runs.search.asker import Asker
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.trial import Result, check_overrides, folder_of
-from ilc.runs.sweep import LOG
 from ilc.stop_signals import finish_first, heed
 
 if TYPE_CHECKING:

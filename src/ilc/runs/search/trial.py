@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ilc.configuration.compose import compose_experiment
+from ilc.runs.run_files import LOG
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.space import Value, first_value, override
-from ilc.runs.sweep import LOG, WORKER, attempt
+from ilc.runs.sweep import WORKER, attempt
 from ilc.runs.workers import Job
 
 Result = dict[str, Any] | str

@@ -9,8 +9,9 @@ from pathlib import Path
 from ilc.runs.export import as_files, export_runs
 from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.run_files import FAILED, LOG
 from ilc.runs.study.step import ResultPath
-from ilc.runs.sweep import FAILED, LOG, WORKER, make, plan
+from ilc.runs.sweep import WORKER, make, plan
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""One HTML file about one's own runs, finished, running and failed, to be opened from disk.
+
+    python scripts/report.py                            all runs below outputs/
+    python scripts/report.py outputs/spirals            those of one experiment
+    python scripts/report.py outputs/search --to search.html
+
+A table of the runs with what differs between them and the command that repeats each, curves, sweeps, searches
+and failures; beside them the repository's claims and figures. It needs no network and no server, and reads
+whatever is there: while runs are under way, the same command makes it anew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ilc.atomic import write_text
+from ilc.configuration.command_line import command_parser, run_command
+from ilc.report.committed import committed_claims, committed_figures
+from ilc.report.page import render
+from ilc.report.run_folders import find_runs
+from ilc.report.run_record import read_record
+from ilc.runs.run_files import OUTPUTS
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+
+def main() -> None:
+    """Read, render, write."""
+    parser = command_parser(__doc__)
+    parser.add_argument(
+        "folders", nargs="*", type=Path, default=[OUTPUTS], help="run folders, or folders above them"
+    )
+    parser.add_argument("--to", type=Path, default=OUTPUTS / "report.html", help="the file to write")
+    arguments = parser.parse_args()
+    records = [read_record(folder) for folder in find_runs(arguments.folders)]
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    made = f"Made {when} from {', '.join(map(str, arguments.folders))}."
+    page = render(records, committed_claims(RESULTS), committed_figures(RESULTS), made)
+    arguments.to.parent.mkdir(parents=True, exist_ok=True)
+    write_text(arguments.to, page)
+    counts = Counter(record.state for record in records)
+    print(f"{len(records)} runs: {', '.join(f'{n} {state}' for state, n in counts.items())}")
+    print(arguments.to)
+
+
+if __name__ == "__main__":
+    run_command(main)
