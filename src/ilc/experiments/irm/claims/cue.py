@@ -27,7 +27,7 @@ def claims(results: Path) -> list[Claim]:
     last = thresholds[-1]
     return [
         Claim(
-            short="A mask over examples drops an 80 % cue",
+            short="A mask over examples drops a strong cue",
             claim="cows and camels: with every example an environment of its own, a cue that agrees with the "
             "label in 80 % of the examples is dropped for what holds in all (appendix to section 4)",
             paper="argued, not measured: grass is predictive of cows in 80 %, so it cannot be the cow",
