@@ -31,9 +31,10 @@ DATASETS, MODELS = (
     sorted(
         path.stem
         for path in (ROOT / "conf" / group).glob("*.yaml")
-        # Those are no environments; they bring networks and losses of their own.
+        # Those are no environments for any model; they bring networks and losses of their own.
         if "_target_: ilc.experiments.distillation." not in path.read_text()
         and "_target_: ilc.experiments.skip_intervals." not in path.read_text()
+        and "_target_: ilc.experiments.linear_unit_tests." not in path.read_text()
     )
     for group in ("dataset", "model")
 )

@@ -17,9 +17,9 @@ from ilc.stop_signals import STOPPED
 DEMO = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
+sys.path.insert(0, {scripts!r})
 import demo
-demo.OUTPUT = Path(sys.argv[1])
+demo.OUTPUT = Path({output!r})
 if __name__ == "__main__":
     demo.run_command(demo.main)
 """
@@ -33,8 +33,8 @@ def evaluations(output: Path) -> list[int]:
 @pytest.mark.slow
 def test_stopped_both_trainings_stop_between_two_steps(root: Path, wait_for: Any, tmp_path: Path) -> None:
     output = tmp_path / "demo"
-    (tmp_path / "own_demo.py").write_text(DEMO)
-    command = [sys.executable, str(tmp_path / "own_demo.py"), str(output), str(root / "scripts")]
+    (tmp_path / "own_demo.py").write_text(DEMO.format(scripts=str(root / "scripts"), output=str(output)))
+    command = [sys.executable, str(tmp_path / "own_demo.py")]
     folders = [output / "mean", output / "and_mask"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as demo:
         wait_for(lambda: all((folder / "metrics.jsonl").exists() for folder in folders) or None)

@@ -149,7 +149,9 @@ def test_wandb_gets_the_picture_of_every_evaluation(
     def size_of(path: str) -> int:
         return Path(path).stat().st_size
 
-    made = SimpleNamespace(log=lambda values, step: logged.append(values), finish=lambda exit_code: None)
+    made = SimpleNamespace(
+        log=lambda values, step, commit: logged.append(values), finish=lambda exit_code: None, summary={}
+    )
     fake = SimpleNamespace(init=lambda **_: made, Settings=lambda **_: None, Image=size_of)
     monkeypatch.setitem(sys.modules, "wandb", fake)
     content = content_of(data_dir, "trainer.max_epochs=2")
