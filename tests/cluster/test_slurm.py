@@ -140,7 +140,7 @@ def test_killed_its_jobs_go_on_and_interrupted_they_are_cancelled(
 
     process = begin(*arguments)
     until(lambda: process.poll() is not None)
-    assert process.communicate()[0].endswith(f"2 of 2 runs are done, under {tmp_path / 'out'}\n")
+    assert f"\n2 of 2 runs are done, under {tmp_path / 'out'}\n" in process.communicate()[0]
     for log in begun.glob("*/log.txt"):
         assert "continuing after epoch" in log.read_text()
 
