@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,9 @@ TRAIN = str(ROOT / "src" / "train.py")
 # Tests run side by side: one thread each is fastest, and repeatable.
 os.environ["OMP_NUM_THREADS"] = "1"
 torch.set_num_threads(1)
+
+# Started in the background by a shell, processes ignore what interrupts them, and so do all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A first call may load much; how long it takes says nothing about the code.
 settings.register_profile("ilc", deadline=None)
