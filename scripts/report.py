@@ -17,7 +17,8 @@ from pathlib import Path
 
 from ilc.atomic import write_text
 from ilc.configuration.command_line import command_parser, run_command
-from ilc.report.committed import committed_claims, committed_figures
+from ilc.figures.claims import collect
+from ilc.report.committed import committed_figures
 from ilc.report.page import render
 from ilc.report.run_folders import find_runs
 from ilc.report.run_record import read_record
@@ -37,7 +38,7 @@ def main() -> None:
     records = [read_record(folder) for folder in find_runs(arguments.folders)]
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     made = f"Made {when} from {', '.join(map(str, arguments.folders))}."
-    page = render(records, committed_claims(RESULTS), committed_figures(RESULTS), made)
+    page = render(records, collect(RESULTS), committed_figures(RESULTS), made)
     arguments.to.parent.mkdir(parents=True, exist_ok=True)
     write_text(arguments.to, page)
     counts = Counter(record.state for record in records)

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from plotly.offline import get_plotlyjs
 
-from ilc.report.committed import ShownClaim, ShownFigure
+from ilc.figures.claims import Claim
+from ilc.report.committed import ShownFigure
 from ilc.report.page import render
 from ilc.report.run_folders import find_runs
 from ilc.report.run_record import Record, read_record
@@ -56,7 +57,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def report(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report on the runs in every state, with a claim and a figure."""
-    claim = ShownClaim("Masks help", "the claim & more", "source", "ours", "1 %", "in part: <b>", "in part")
+    claim = Claim("Masks help", "the claim & more", "source", "ours", "1 %", "in part: <b>")
     figure = ShownFigure("demo", "What it shows.", PIXEL, 1, 1)
     records = [read_record(folder) for folder in find_runs([runs])]
     return written(

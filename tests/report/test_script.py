@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ilc.figures import claims
 from ilc.report import committed
 
 Report = Callable[..., tuple[int, str, str]]
@@ -19,7 +20,7 @@ def report(
     root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> Report:
     """Runs the script in this process, in an empty folder, without claims and figures, which take seconds."""
-    monkeypatch.setattr(committed, "committed_claims", lambda results: {})
+    monkeypatch.setattr(claims, "collect", lambda results: {})
     monkeypatch.setattr(committed, "committed_figures", lambda results: [])
     monkeypatch.chdir(tmp_path)
 

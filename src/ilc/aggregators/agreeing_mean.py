@@ -24,7 +24,7 @@ def agreeing_mean(statistics: GradientStatistics, agreement_threshold: float, re
         mean = total / statistics.n_environments
         return masked(mean, agreement(statistics, agreement_threshold), rescale)
     in_one_pass = _by_kernel if usable(total) and usable(statistics.sign_sum) else _by_rows
-    update, n_kept = in_one_pass(statistics, votes_required(statistics, agreement_threshold))
+    update, n_kept = in_one_pass(statistics, votes_required(statistics.n_environments, agreement_threshold))
     kept_share = (n_kept / total.numel()).to(total.dtype)
     if rescale:
         update.div_(kept_share.where(kept_share > 0, 1.0))

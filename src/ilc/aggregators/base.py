@@ -90,12 +90,12 @@ def agreement(statistics: GradientStatistics, agreement_threshold: float) -> Ten
     Whole numbers are compared, so a tie at the threshold is always kept: 1e-9 absorbs the rounding of
     products such as 0.55 * 20, which is a little more than 11 in floating point.
     """
-    return statistics.sign_sum.abs() >= votes_required(statistics, agreement_threshold)
+    return statistics.sign_sum.abs() >= votes_required(statistics.n_environments, agreement_threshold)
 
 
-def votes_required(statistics: GradientStatistics, agreement_threshold: float) -> int:
+def votes_required(n_environments: int, agreement_threshold: float) -> int:
     """The smallest |sum of signs| that ``agreement`` keeps."""
-    return math.ceil((agreement_threshold - 1e-9) * statistics.n_environments)
+    return math.ceil((agreement_threshold - 1e-9) * n_environments)
 
 
 def masked(update: Tensor, keep: Tensor, rescale: bool) -> Combined:

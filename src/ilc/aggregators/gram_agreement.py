@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ilc.aggregators.base import check_threshold
+from ilc.aggregators.base import check_threshold, votes_required
 from ilc.aggregators.joint import Weighting
 
 
@@ -39,7 +39,7 @@ class GramAgreement(Weighting):
         n = gram.shape[-1]
         # A direction that no gradient has, but for rounding, has no vote to count.
         there = values > values[..., -1:] * 1e-12
-        agrees = vectors.sign().sum(-2).abs() >= (self.agreement_threshold - 1e-9) * n
+        agrees = vectors.sign().sum(-2).abs() >= votes_required(n, self.agreement_threshold)
         kept = vectors * (agrees & there)[..., None, :]
         weights: Tensor = (kept @ vectors.sum(-2)[..., None]).squeeze(-1).to(gram) / n
         return weights

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor
 
-from ilc.aggregators.joint import JointAggregator, Together
-from ilc.errors import UserError
+from ilc.aggregators.joint import JointAggregator, Together, check_penalty_weight
 
 
 class Iga(JointAggregator):
@@ -25,9 +22,7 @@ class Iga(JointAggregator):
     """
 
     def __init__(self, penalty_weight: float = 1000.0) -> None:
-        if not 0 <= penalty_weight < math.inf:
-            raise UserError(f"penalty_weight must be finite and at least 0, got {penalty_weight!r}")
-        self.penalty_weight = penalty_weight
+        self.penalty_weight = check_penalty_weight(penalty_weight)
 
     def loss(self, together: Together) -> tuple[Tensor, Tensor]:
         """One row per environment with its graph, then one backward pass through all of them."""

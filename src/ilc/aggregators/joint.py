@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Protocol
 
 from torch import Tensor
@@ -91,3 +92,10 @@ class Weighting(JointAggregator):
             gram = rows @ rows.T
         weights = self.weights(together.everywhere(together.risks), gram)
         return (together.own(weights) * together.losses).sum(), together.risks.new_zeros(len(together.risks))
+
+
+def check_penalty_weight(penalty_weight: float) -> float:
+    """Return the weight, or raise UserError when it is negative or not finite."""
+    if not 0 <= penalty_weight < math.inf:
+        raise UserError(f"penalty_weight must be finite and at least 0, got {penalty_weight!r}")
+    return penalty_weight

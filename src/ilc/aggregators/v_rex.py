@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from torch import Tensor
 
-from ilc.aggregators.joint import Weighting
-from ilc.errors import UserError
+from ilc.aggregators.joint import Weighting, check_penalty_weight
 
 
 class VRex(Weighting):
@@ -25,9 +22,7 @@ class VRex(Weighting):
     """
 
     def __init__(self, penalty_weight: float = 10.0) -> None:
-        if not 0 <= penalty_weight < math.inf:
-            raise UserError(f"penalty_weight must be finite and at least 0, got {penalty_weight!r}")
-        self.penalty_weight = penalty_weight
+        self.penalty_weight = check_penalty_weight(penalty_weight)
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """They add up to 1."""

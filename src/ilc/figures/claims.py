@@ -49,6 +49,11 @@ class Claim(NamedTuple):
     number: str
     verdict: str
 
+    @property
+    def kind(self) -> str:
+        """Which of ``KINDS`` the verdict counts as."""
+        return kind_of(self.verdict)
+
 
 def collect(results: Path) -> dict[str, list[Claim]]:
     """All claims by the title of their experiment.
@@ -78,7 +83,7 @@ def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
     """
     rows = []
     for experiment, claims in collected.items():
-        counts = Counter(kind_of(claim.verdict) for claim in claims)
+        counts = Counter(claim.kind for claim in claims)
         row = {"claims of": f"[{experiment}]({PAGE}#{anchor(experiment)})", "all": len(claims)}
         rows.append(row | {kind: counts[kind] for kind in KINDS})
     table = pd.DataFrame(rows)

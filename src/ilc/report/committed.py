@@ -1,4 +1,4 @@
-"""What the repository itself found: its claims with their verdicts, its figures as pictures in the page."""
+"""The repository's own figures, as pictures in the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from PIL import Image
 
 from ilc.atomic import in_memory
-from ilc.figures.claims import collect, kind_of
 from ilc.figures.discovery import figure_modules
 from ilc.figures.gallery import sentence_of
 
@@ -21,19 +20,6 @@ QUALITY = 80
 
 
 @dataclass(frozen=True)
-class ShownClaim:
-    """A claim as the page shows it: its words, its verdict, and which kind of verdict that is."""
-
-    short: str
-    claim: str
-    paper: str
-    ours: str
-    number: str
-    verdict: str
-    kind: str
-
-
-@dataclass(frozen=True)
 class ShownFigure:
     """A figure as the page shows it: ``source`` is the picture itself; its size is in pixels."""
 
@@ -42,14 +28,6 @@ class ShownFigure:
     source: str
     width: int
     height: int
-
-
-def committed_claims(results: Path) -> dict[str, list[ShownClaim]]:
-    """The claims of every experiment by its title; ``results`` is the folder of committed CSV files."""
-    return {
-        title: [ShownClaim(**claim._asdict(), kind=kind_of(claim.verdict)) for claim in claims]
-        for title, claims in collect(results).items()
-    }
 
 
 def committed_figures(results: Path) -> list[ShownFigure]:

@@ -12,8 +12,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
+from ilc.figures.claims import Claim
 from ilc.figures.style import COLORS, LABELS
-from ilc.report.committed import ShownClaim, ShownFigure
+from ilc.report.committed import ShownFigure
 from ilc.report.run_record import Record
 from ilc.report.thinning import thinned
 
@@ -25,7 +26,7 @@ SCRIPTS = ("data", "groups", "filter", "table", "plots", "curves", "sweep", "sea
 
 def render(
     records: Sequence[Record],
-    claims: dict[str, list[ShownClaim]],
+    claims: dict[str, list[Claim]],
     figures: Sequence[ShownFigure],
     made: str,
 ) -> str:

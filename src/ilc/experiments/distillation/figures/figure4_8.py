@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ilc.experiments.distillation.drawing import draw_curves
-from ilc.experiments.distillation.figures.figure4_7 import ROWS, titled
+from ilc.experiments.distillation.mujoco_panels import draw_panels
 from ilc.experiments.distillation.results import mujoco
-from ilc.figures.style import GREY, data_sources, new_figure, stamp
+from ilc.figures.style import GREY
 
 
 def draw(results: Path) -> Figure:
     """A panel for each environment."""
-    table, made = mujoco(results, "curves"), mujoco(results, "runs")
-    table["gap"] = table["test/mse"] - table["train/mse"]
-    names = sorted(set(table.environment))
-    figure = new_figure(n_columns=len(names), width=5.6 if len(names) == 1 else 3.8, height=3.4)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        draw_curves(axes, table[table.environment == name], "gap", ROWS)
-        axes.axhline(0, color=GREY, lw=0.8)
-        axes.set_title(titled(made, name), fontsize=10)
-    panels[0].set_ylabel("test error less training error")
-    panels[0].legend(fontsize=8, loc="upper right")
-    n = table.groupby(["environment", "row"]).seed.nunique().min()
-    stamp(
-        figure,
-        f"thick: median of n = {n} seeds, thin: each seed; reduced teacher; data: {data_sources(made)}",
-    )
-    return figure
+    curves, runs = mujoco(results, "curves"), mujoco(results, "runs")
+    curves["gap"] = curves["test/mse"] - curves["train/mse"]
+    return draw_panels(curves, runs, "gap", "test error less training error", 3.4, _add_zero)
+
+
+def _add_zero(axes: Axes, name: str) -> None:
+    axes.axhline(0, color=GREY, lw=0.8)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from ilc.experiments.distillation.drawing import spread
-from ilc.experiments.distillation.figures.figure4_7 import ROWS
+from ilc.experiments.distillation.mujoco_panels import ROWS
 from ilc.experiments.distillation.results import LABELS, TABLE_C_7, lowest_within, mujoco
 
 

@@ -33,13 +33,14 @@ def draw(results: Path) -> Figure:
     runs = pd.read_csv(results / FOLDER / "label_noise_runs.csv")
     figure = new_figure(n_columns=2)
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, (key, title) in zip(panels, PANELS, strict=True):
-        for aggregator, rates, style in STYLES:
-            curves = label_noise_curves(results, rates)
-            chosen = curves[curves.aggregator == aggregator]
-            if len(chosen):
-                label = f"{LABELS[aggregator]}, rate {rates[aggregator]:g}"
+    for aggregator, rates, style in STYLES:
+        curves = label_noise_curves(results, rates)
+        chosen = curves[curves.aggregator == aggregator]
+        if len(chosen):
+            label = f"{LABELS[aggregator]}, rate {rates[aggregator]:g}"
+            for axes, (key, _) in zip(panels, PANELS, strict=True):
                 draw_seeds(axes, chosen, key, COLORS[aggregator], style, label)
+    for axes, (_, title) in zip(panels, PANELS, strict=True):
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("epoch")
         as_percent(axes)

@@ -1,0 +1,55 @@
+"""What figures 4.7 and 4.8 share: curves on MuJoCo's returns, a panel for each environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ilc.experiments.distillation.drawing import draw_curves
+from ilc.figures.style import data_sources, new_figure, stamp
+
+ROWS = ("no_teacher", "auxiliary", "random", "fixed")
+
+
+def draw_panels(
+    curves: pd.DataFrame,
+    runs: pd.DataFrame,
+    value: str,
+    label: str,
+    height: float,
+    add: Callable[[Axes, str], None],
+) -> Figure:
+    """The column ``value`` of the curves over the student's steps.
+
+    Args:
+        curves: of all environments.
+        runs: the same runs' last rows, which say how they were made.
+        value: the column.
+        label: of the vertical axis.
+        height: of the figure, inches.
+        add: draws what else belongs on the panel of an environment.
+    """
+    names = sorted(set(curves.environment))
+    figure = new_figure(n_columns=len(names), width=5.6 if len(names) == 1 else 3.8, height=height)
+    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    for axes, name in zip(panels, names, strict=True):
+        draw_curves(axes, curves[curves.environment == name], value, ROWS)
+        add(axes, name)
+        axes.set_title(_titled(runs, name), fontsize=10)
+    panels[0].set_ylabel(label)
+    panels[0].legend(fontsize=8, loc="upper right")
+    n = curves.groupby(["environment", "row"]).seed.nunique().min()
+    stamp(
+        figure,
+        f"thick: median of n = {n} seeds, thin: each seed; reduced teacher; data: {data_sources(runs)}",
+    )
+    return figure
+
+
+def _titled(runs: pd.DataFrame, environment: str) -> str:
+    """The environment, and how many steps were unrolled for its teacher."""
+    distilled = runs[(runs.environment == environment) & (runs.row == "fixed")]
+    return f"{environment}-v4, {distilled['teaching.n_inner'].iloc[0]} steps unrolled"
