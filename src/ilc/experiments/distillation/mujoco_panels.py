@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ilc.experiments.distillation.drawing import draw_curves
-from ilc.figures.style import data_sources, new_figure, stamp
+from ilc.figures.style import new_figure, stamp
 
 ROWS = ("no_teacher", "auxiliary", "random", "fixed")
 
@@ -33,18 +33,24 @@ def draw_panels(
         add: draws what else belongs on the panel of an environment.
     """
     names = sorted(set(curves.environment))
-    figure = new_figure(n_columns=len(names), width=5.6 if len(names) == 1 else 3.8, height=height)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
+    n_columns = min(len(names), 2)
+    n_rows = -(-len(names) // n_columns)
+    figure = new_figure(n_columns, n_rows, width=4.4, height=height)
+    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for axes, name in zip(panels, names, strict=False):
         draw_curves(axes, curves[curves.environment == name], value, ROWS)
         add(axes, name)
         axes.set_title(_titled(runs, name), fontsize=10)
-    panels[0].set_ylabel(label)
-    panels[0].legend(fontsize=8, loc="upper right")
+    for axes in panels[::n_columns]:
+        axes.set_ylabel(label)
+    lines = {
+        label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(lines.values(), lines.keys(), fontsize=9, ncols=3, loc="outside upper center")
     n = curves.groupby(["environment", "row"]).seed.nunique().min()
     stamp(
         figure,
-        f"thick: median of n = {n} seeds, thin: each seed; reduced teacher; data: {data_sources(runs)}",
+        f"thick: median of n = {n} seeds, thin: each seed; reduced teacher; data: MuJoCo, random play",
     )
     return figure
 
