@@ -137,10 +137,14 @@ def test_workers_die_with_a_parent_that_is_killed(begin: Any, wait_for: Any, tmp
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_asked_to_stop_workers_finish_their_step_first(terminal: bool, begin: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("terminal", "job"), [(True, "step_until_asked"), (False, "step_until_asked"), (False, "end_when_asked")]
+)
+def test_asked_to_stop_workers_finish_their_step_first(
+    terminal: bool, job: str, begin: Any, tmp_path: Path
+) -> None:
     """A terminal's Ctrl-C reaches every process, SIGTERM the parent alone: both are heeded once."""
-    parent = begin("step_until_asked")
+    parent = begin(job)
     if terminal:
         os.killpg(parent.pid, signal.SIGINT)
     else:

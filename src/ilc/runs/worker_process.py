@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 import multiprocessing
@@ -21,7 +22,7 @@ from ilc.stop_signals import Stopped, listening
 
 
 def work(pipe: Connection) -> None:
-    """Do the jobs that come through the pipe, all life long.
+    """Do the jobs that come through the pipe, until the parent has closed it.
 
     Asked to stop, it finishes what its job cannot leave, however often it is asked: a terminal's Ctrl-C and
     Slurm's signals reach every process, and the parent asks too. To end it at once, the parent dies.
@@ -32,11 +33,12 @@ def work(pipe: Connection) -> None:
     threading.Thread(target=die_with_parent, daemon=True).start()
     stop_signals.ONE_WISH = math.inf
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        content = pipe.recv_bytes()
-        with listening():
-            result = do(content)
-        pipe.send_bytes(result)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            content = pipe.recv_bytes()
+            with listening():
+                result = do(content)
+            pipe.send_bytes(result)
 
 
 def die_with_parent() -> None:

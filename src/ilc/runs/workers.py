@@ -82,6 +82,7 @@ class Workers(Generic[T]):
         if isinstance(error, Stopped):
             for worker in busy:
                 worker.process.terminate()
+                worker.pipe.close()  # One whose job ended meanwhile would wait for the next.
             for worker in busy:
                 worker.process.join()
         workers = [*self._idle, *busy]

@@ -47,14 +47,19 @@ def hold(folder: Path) -> None:
     time.sleep(600)
 
 
-def step_until_asked(folder: Path) -> None:
-    """Take steps of half a second; asked to stop, finish one and note it."""
+def end_when_asked(folder: Path) -> None:
+    """Take steps of half a second; asked to stop, finish one, note it and, as it was the last, end."""
     folder.mkdir(exist_ok=True)
     with finish_first():
         write_text(folder / "held", str(os.getpid()))
         while asked() is None:
             time.sleep(0.5)
         (folder / "checkpoint").touch()
+
+
+def step_until_asked(folder: Path) -> None:
+    """The same, but with more steps to come."""
+    end_when_asked(folder)
     raise Stopped
 
 
