@@ -17,22 +17,20 @@ ROWS = ("no_teacher", "redrawn", "fixed")
 
 
 def draw(results: Path) -> Figure:
-    """A heat map for each way to train, and below it the published one."""
+    """A heat map for each way to train, and beside it the published one."""
     table = runs(results, "privileged")
     rows = [row for row in ROWS if row in set(table.row)]
-    figure = new_figure(n_columns=len(rows), n_rows=2, width=3.6, height=2.4)
-    panels = figure.subplots(2, len(rows), squeeze=False)
-    for axes in panels[1][len(FIGURE_4_3) :]:
-        axes.axis("off")  # no drawing of the fixed split is published
-    made, sizes = sorted(set(table["dataset.dimensions"])), sorted(set(table.n_train))
-    for axes, row in zip(panels[0], rows, strict=True):
+    figure = new_figure(n_columns=2, n_rows=len(rows), width=5.4, height=2.1)
+    panels = figure.subplots(len(rows), 2, squeeze=False, width_ratios=(2.6, 1))
+    for axes, row in zip(panels[:, 0], rows, strict=True):
         grid = table[table.row == row].pivot_table(
             index="dataset.dimensions", columns="n_train", values="best/test/accuracy", aggfunc="mean"
         )
-        image = _heat_map(axes, grid.reindex(index=made, columns=sizes), f"{LABELS[row]}\nhere")
-    for axes, (row, values) in zip(panels[1], FIGURE_4_3.items(), strict=False):
-        label = LABELS["no_teacher" if row == "no_teacher" else "redrawn"]
-        _heat_map(axes, pd.DataFrame(values, index=list(DIMENSIONS)), f"{label}\nauthors' drawing")
+        image = _heat_map(axes, grid, f"{LABELS[row]}: here")
+    for axes in panels[len(FIGURE_4_3) :, 1]:
+        axes.axis("off")  # no drawing of the fixed split is published
+    for axes, values in zip(panels[:, 1], FIGURE_4_3.values(), strict=False):
+        _heat_map(axes, pd.DataFrame(values, index=list(DIMENSIONS)), "authors' drawing, four of its sizes")
     figure.colorbar(image, ax=panels.ravel().tolist(), fraction=0.03, label="best test accuracy")
     n = int(table.groupby(["row", "dataset.dimensions", "n_train"]).seed.nunique().min())
     stamp(
@@ -48,7 +46,7 @@ def _heat_map(axes: Axes, grid: pd.DataFrame, title: str) -> AxesImage:
     image = axes.imshow(values, vmin=0.5, vmax=1.0, cmap="cividis", aspect="auto")
     axes.grid(False)
     axes.set_yticks(range(len(grid)), [str(d) for d in grid.index])
-    axes.set_xticks(range(grid.shape[1]), [str(n) for n in grid.columns])
+    axes.set_xticks(range(grid.shape[1]), [str(n) for n in grid.columns], fontsize=8)
     axes.set_xlabel("training examples", fontsize=9)
     axes.set_ylabel("dimensions D", fontsize=9)
     axes.set_title(title, fontsize=9)
@@ -56,5 +54,5 @@ def _heat_map(axes: Axes, grid: pd.DataFrame, title: str) -> AxesImage:
         if np.isnan(value):
             continue  # not made
         color = "white" if value < 0.75 else "black"
-        axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=9, color=color)
+        axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=8, color=color)
     return image
