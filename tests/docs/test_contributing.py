@@ -23,7 +23,7 @@ def test_the_page_names_the_file_that_is_there(root: Path) -> None:
 
 
 def test_the_citation_is_whole_and_of_this_version(root: Path) -> None:
-    citation = yaml.safe_load((root / "docs" / "CITATION.cff").read_text())
+    citation = yaml.safe_load((root / "CITATION.cff").read_text())
     assert {"cff-version", "title", "message", "authors"} <= citation.keys()
     assert (citation["version"], citation["license"]) == (ilc.__version__, "MIT")
     paper = citation["preferred-citation"]
