@@ -4,9 +4,9 @@
     python scripts/make_figures.py demo       only those named
 
 Beside ``results/figures`` and ``results/tables`` it writes ``docs/claims.md``, with all of them also
-``docs/gallery.md``, and into the README and the pages of ``docs/`` the tables between their
-``<!-- table:NAME -->`` and ``<!-- end -->``. ``verdicts`` names both the table that counts the claims and
-their page.
+``docs/gallery.md``, the README's thumbnails and the tables of hours, and into the README and the pages of
+``docs/`` the tables between their ``<!-- table:NAME -->`` and ``<!-- end -->``. ``verdicts`` names the tables
+that count and show the claims, and their page.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from matplotlib.figure import Figure
 from rich.progress import track
 
 from ilc.atomic import write_atomically, write_text
 from ilc.configuration.command_line import command_parser, run_command
 from ilc.errors import UserError
-from ilc.figures import claims, gallery
-from ilc.figures.discovery import figure_modules
+from ilc.figures import claims, gallery, studies, thumbnails
+from ilc.figures.discovery import experiments, figure_modules
 from ilc.figures.gallery import files_read
 from ilc.figures.pages import pages, relinked, with_tables
 
@@ -55,6 +56,9 @@ def main() -> None:
                 read[name] = {file for file in files if not file.startswith(("figures/", "tables/"))}
     if not arguments.names:
         write_text(results.parent / gallery.PAGE, gallery.page(read))
+        save_thumbnails(results)
+        for experiment, table in studies.hours(results).items():
+            save_table(f"hours_{experiment}", table.to_markdown(index=False) + "\n", results)
     if results == ROOT / "results":
         for page in pages(ROOT):
             write_text(page, with_tables(page, results / "tables"))
@@ -64,18 +68,36 @@ def main() -> None:
 def save(name: str, module: ModuleType, results: Path) -> None:
     """Draw one figure as PNG, write one table as Markdown, or both."""
     if hasattr(module, "draw"):
-        figure = module.draw(results)
-        path = results / "figures" / f"{name}.png"
-        path.parent.mkdir(exist_ok=True)
-        # Without the software's name and version the file changes only when the picture does.
-        write_atomically(path, lambda file: figure.savefig(file, format="png", metadata={"Software": None}))
+        save_picture(module.draw(results), results / "figures" / f"{name}.png")
     if hasattr(module, "tabulate"):
         save_table(name, module.tabulate(results).to_markdown(index=False) + "\n", results)
 
 
+def save_picture(figure: Figure, path: Path, dpi: float | None = None) -> None:
+    """Write a picture as PNG, with the style's dots per inch if no other number is given."""
+    path.parent.mkdir(exist_ok=True)
+    # Without the software's name and version the file changes only when the picture does.
+    write_atomically(
+        path, lambda file: figure.savefig(file, format="png", metadata={"Software": None}, dpi=dpi)
+    )
+
+
+def save_thumbnails(results: Path) -> None:
+    """Draw the README's thumbnails, and write the table that shows them."""
+    for name, module in thumbnails.thumbnail_modules().items():
+        picture = import_module(module).draw(results)
+        save_picture(picture, results / thumbnails.FOLDER / f"{name}.png", dpi=thumbnails.DPI)
+    save_table(thumbnails.TABLE, thumbnails.table(), results)
+
+
 def save_claims(results: Path) -> None:
-    """Write how many claims came out how as a table, and all of them as a page."""
+    """Write how many claims came out how as a table, those of each experiment as another, all as a page."""
     collected = claims.collect(results)
+    for experiment in experiments():
+        of_this = collected.get(claims.title_of(experiment))
+        if of_this:
+            table = claims.at_a_glance(of_this, str(claims.PAGE)).to_markdown(index=False)
+            save_table(f"claims_{experiment}", table + "\n", results)
     save_table(CLAIMS, claims.verdicts(collected).to_markdown(index=False) + "\n", results)
     path = results.parent / claims.PAGE
     path.parent.mkdir(exist_ok=True)

@@ -18,6 +18,7 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
     costs = {"cost": "costs.md", "per_example_cost": "costs.md", "processes_cost": "scale.md"}
     others = {
         "verdicts": "README.md",
+        "thumbnails": "README.md",
         "label_noise_rates": "memorisation.md",
         "linear_unit_tests": "linear_unit_tests.md",
     }
@@ -26,7 +27,9 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
         "table_c7": "distillation.md",
         "skip_intervals_data": "skip_intervals.md",
     }
-    assert shown == {**others, **costs, **thesis}
+    experiments = ("spirals", "memorisation", "coinrun", "irm", "theory", "linear_unit_tests")
+    each = {f"{kind}_{name}": f"{name}.md" for kind in ("claims", "hours") for name in experiments}
+    assert shown == {**others, **costs, **thesis, **each}
 
 
 def without_targets(table: str) -> str:

@@ -51,6 +51,16 @@ def test_every_claim_is_counted_once(collected: Collected) -> None:
     assert table["all"].iloc[-1] == sum(map(len, collected.values()))
 
 
+def test_the_readme_counts_them_as_they_are_and_first(collected: Collected, root: Path) -> None:
+    readme = (root / "README.md").read_text()
+    marks = re.search(r"<!-- table:verdicts -->\n.*?\n.*?\n(.*?)<!-- end -->", readme, re.S)
+    assert marks is not None
+    shown = [[cell.strip() for cell in line.split("|")[1:-1]] for line in marks[1].splitlines()]
+    counted = verdicts(collected).astype(str).to_numpy().tolist()
+    assert shown == counted
+    assert re.findall(r"^## (.*)", readme, re.M)[0] == "Results at a glance"
+
+
 @pytest.mark.parametrize(
     ("verdict", "kind"),
     [

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ilc.figures.gallery import HEAD, PAGE, files_read, sentence_of, studies_of
+from ilc.figures.gallery import HEAD, PAGE, files_read, sentence_of
+from ilc.figures.studies import studies_of
 from ilc.runs.study.definition import load_study, study_names
 
 

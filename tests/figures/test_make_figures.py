@@ -32,7 +32,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     results = tmp_path_factory.mktemp("figures") / "results"
     shutil.copytree(root / "results", results, ignore=shutil.ignore_patterns("*.png", "*.md"))
     command = [sys.executable, "-c", WITHOUT_TRAINING, str(root / "scripts" / "make_figures.py")]
-    subprocess.run([*command, "--results", str(results)], check=True, capture_output=True, timeout=120)
+    subprocess.run([*command, "--results", str(results)], check=True, capture_output=True, timeout=600)
     return results
 
 
@@ -52,8 +52,14 @@ def test_every_name_makes_a_figure_or_a_table_that_is_committed(name: str, drawn
 
 
 def test_what_is_committed_is_what_is_drawn(drawn: Path, root: Path) -> None:
-    for kind in ("figures", "tables"):
+    for kind in ("figures", "tables", "thumbnails"):
         assert _files(drawn, kind) == _files(root / "results", kind)
+
+
+def test_the_committed_tables_are_those_of_the_results(drawn: Path, root: Path) -> None:
+    """Also those that belong to no figure: claims and hours of each experiment, the thumbnails."""
+    for path in (drawn / "tables").glob("*.md"):
+        assert path.read_text() == (root / "results" / "tables" / path.name).read_text(), path.name
 
 
 def test_the_gallery_is_that_of_the_figures(drawn: Path, root: Path) -> None:

@@ -98,11 +98,16 @@ def kind_of(verdict: str) -> str:
     return "reproduced" if verdict == "reproduced" else "in part"
 
 
-def at_a_glance(claims: list[Claim]) -> pd.DataFrame:
-    """A row per claim: its short form with a link to the claim in full, its verdict and number."""
+def at_a_glance(claims: list[Claim], page: str = "") -> pd.DataFrame:
+    """A row per claim: its short form with a link to the claim in full, its verdict and number.
+
+    Args:
+        claims: of one experiment.
+        page: where they stand in full, if elsewhere.
+    """
     rows = [
         {
-            "claim": f"[{claim.short}](#{anchor(claim.short)})",
+            "claim": f"[{claim.short}]({page}#{anchor(claim.short)})",
             "verdict": claim.verdict,
             "number": claim.number,
         }

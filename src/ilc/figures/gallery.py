@@ -14,6 +14,7 @@ from typing import Any
 
 from ilc.figures.claims import title_of
 from ilc.figures.discovery import experiments, figure_modules, modules
+from ilc.figures.studies import studies_of
 
 PAGE = Path("docs/gallery.md")
 """Where the gallery stands, from the repository's root."""
@@ -60,37 +61,6 @@ def files_read(folder: Path) -> Iterator[set[str]]:
         yield listener[1]
     finally:
         _listeners.remove(listener)
-
-
-def studies_of(files: Iterable[str]) -> list[str]:
-    """The studies that make some of these files below ``results/``."""
-    wanted = set(files)
-    return sorted(
-        name
-        for name, steps in _studies().items()
-        if any(_makes(step, file) for step in steps for file in wanted)
-    )
-
-
-@cache
-def _studies() -> dict[str, Any]:
-    """The steps of every study."""
-    # Here, because what draws figures alone has no config files.
-    from omegaconf import OmegaConf
-
-    from ilc.configuration.groups import CONF
-
-    return {
-        path.stem: OmegaConf.to_container(OmegaConf.load(path).steps) for path in CONF.glob("study/*.yaml")
-    }
-
-
-def _makes(step: Mapping[str, Any], file: str) -> bool:
-    """Whether a step of a study makes a file: a table of its runs or trials, or a measurement's."""
-    (content,) = step.values()
-    tables = [f"{content['to']}_{kind}.csv" for kind in ("runs", "curves")] if content.get("to") else []
-    trials = [f"/search/{name}_trials.csv" for name in content.get("names", ())]
-    return file in [*tables, *content.get("makes", ())] or file.endswith(tuple(trials))
 
 
 def page(read: Mapping[str, Iterable[str]]) -> str:

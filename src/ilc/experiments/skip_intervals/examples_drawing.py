@@ -16,6 +16,12 @@ STRENGTH = 6.0
 """By how much what passes a place stands out where frames are merged."""
 
 
+def merged(frames: np.ndarray) -> np.ndarray:
+    """All frames ``[T, 3, height, width]`` of a trajectory in one: whatever passes a place stands out."""
+    still: np.ndarray = np.median(frames, axis=0)
+    return (still + STRENGTH * (frames.mean(0) - still)).clip(0, 1)
+
+
 def draw_examples(results: Path, name: str, labels: Sequence[str]) -> Figure:
     """Six validation trajectories of a domain.
 
@@ -32,9 +38,7 @@ def draw_examples(results: Path, name: str, labels: Sequence[str]) -> Figure:
     panels = figure.subplots(2, n)
     for column, (whole, length, end) in enumerate(zip(frames, lengths, ends, strict=True)):
         real = whole[:length].astype(float)
-        still = np.median(real, axis=0)
-        merged = (still + STRENGTH * (real.mean(0) - still)).clip(0, 1)
-        for axes, picture in zip(panels[:, column], (real[0], merged), strict=True):
+        for axes, picture in zip(panels[:, column], (real[0], merged(real)), strict=True):
             axes.imshow(picture.transpose(1, 2, 0), interpolation="nearest")
             axes.set_xticks([])
             axes.set_yticks([])

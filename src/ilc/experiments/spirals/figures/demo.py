@@ -1,4 +1,4 @@
-"""The README's figure: train and test accuracy per epoch, mean gradients against the AND-mask."""
+"""Train and test accuracy of `make demo` per epoch, mean gradients against the AND-mask."""
 
 from __future__ import annotations
 

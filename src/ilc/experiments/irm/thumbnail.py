@@ -1,0 +1,31 @@
+"""Colored digits (not MNIST), test accuracy: IRM leaves the colour, plain training and AND-mask do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ilc.experiments.irm.results import ROW_COLORS, colored_runs
+from ilc.figures.style import GREY, as_percent
+from ilc.figures.thumbnails import label, new_thumbnail
+
+STYLES = {"irm_penalty": "-", "mean": "-", "and_mask": "--"}
+
+
+def draw(results: Path) -> Figure:
+    """Thin each seed, thick their median."""
+    curves = colored_runs(results, "curves")
+    figure, axes = new_thumbnail("test accuracy by step")
+    for row, style in STYLES.items():
+        seeds = curves[curves.row == row].pivot(index="step", columns="seed", values="test/accuracy")
+        axes.plot(seeds.index, seeds, color=ROW_COLORS[row], lw=0.4, alpha=0.35)
+        axes.plot(seeds.index, seeds.median(axis=1), style, color=ROW_COLORS[row], lw=2)
+    end = curves.step.max()
+    axes.axhline(0.75, color=GREY, lw=0.8, ls=":")
+    label(axes, end, 0.82, "ideal", GREY)
+    label(axes, end, 0.48, "IRM", ROW_COLORS["irm_penalty"])
+    label(axes, 0, 0.27, "plain training", ROW_COLORS["mean"], "left")
+    label(axes, end, 0.03, "AND-mask", ROW_COLORS["and_mask"])
+    as_percent(axes)
+    return figure

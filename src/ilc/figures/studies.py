@@ -1,0 +1,93 @@
+"""The studies behind the committed files: which files they make, and the hours that it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ilc.figures.discovery import experiments
+
+FOLDERS = {
+    "benchmark": "cost",
+    "cifar": "memorisation",
+    "coinrun_bc": "coinrun",
+    "consistency": "theory",
+}
+"""Folders below ``results/`` -> the experiment they belong to, where it has another name."""
+
+
+@cache
+def studies() -> dict[str, Any]:
+    """The config of every study by its name."""
+    # Here, because what draws figures alone has no config files.
+    from omegaconf import OmegaConf
+
+    from ilc.configuration.groups import CONF
+
+    return {
+        path.stem: OmegaConf.to_container(OmegaConf.load(path)) for path in sorted(CONF.glob("study/*.yaml"))
+    }
+
+
+def studies_of(files: Iterable[str]) -> list[str]:
+    """The studies that make some of these files below ``results/``."""
+    wanted = set(files)
+    return [
+        name
+        for name, study in studies().items()
+        if any(_makes(step, file) for step in study["steps"] for file in wanted)
+    ]
+
+
+def _makes(step: Mapping[str, Any], file: str) -> bool:
+    """Whether a step of a study makes a file: a table of its runs or trials, or a measurement's."""
+    (content,) = step.values()
+    tables = [f"{content['to']}_{kind}.csv" for kind in ("runs", "curves")] if content.get("to") else []
+    trials = [f"/search/{name}_trials.csv" for name in content.get("names", ())]
+    return file in [*tables, *content.get("makes", ())] or file.endswith(tuple(trials))
+
+
+def hours(results: Path) -> dict[str, pd.DataFrame]:
+    """A table for each experiment that has committed files: a row per study that makes some of them.
+
+    Runs are those in the tables, trials of searches and failed ones too; the hours are their wall-clock times
+    added up, on whatever else the machine did; what is expected is what the study's config says. A
+    measurement records no time, and neither does a run that failed.
+
+    Args:
+        results: the folder of committed CSV files.
+    """
+    files = [path.relative_to(results).as_posix() for path in sorted(results.rglob("*")) if path.is_file()]
+    of: dict[str, list[str]] = {name: [] for name in experiments()}
+    for file in files:
+        folder = file.partition("/")[0]
+        of.get(FOLDERS.get(folder, folder), []).append(file)
+    return {
+        name: pd.DataFrame([_row(study, results, own) for study in studies_of(own)])
+        for name, own in of.items()
+        if own
+    }
+
+
+def _row(name: str, results: Path, files: list[str]) -> dict[str, str]:
+    study = studies()[name]
+    # Of a search the trials, which are there once more as runs.
+    kinds = {"runs": "_runs.csv", "search": "_trials.csv"}
+    tables = [
+        pd.read_csv(results / file)
+        for step in study["steps"]
+        for file in files
+        if _makes(step, file) and file.endswith(tuple(kinds[kind] for kind in step if kind in kinds))
+    ]
+    times = [table["wall_seconds"].sum() / 3600 for table in tables]
+    return {
+        "study": f"[`{name}`](conf/study/{name}.yaml)",
+        "finds out": study["about"],
+        "runs": str(sum(map(len, tables))) if tables else "",
+        "hours, recorded": f"{sum(times):.2g}" if tables else "",
+        "expected": study["cost"],
+    }
