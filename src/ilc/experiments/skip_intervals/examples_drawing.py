@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from ilc.figures.style import new_figure, stamp
 
@@ -16,10 +17,11 @@ STRENGTH = 6.0
 """By how much what passes a place stands out where frames are merged."""
 
 
-def merged(frames: np.ndarray) -> np.ndarray:
+def merged(frames: NDArray[np.float64]) -> NDArray[np.float64]:
     """All frames ``[T, 3, height, width]`` of a trajectory in one: whatever passes a place stands out."""
-    still: np.ndarray = np.median(frames, axis=0)
-    return (still + STRENGTH * (frames.mean(0) - still)).clip(0, 1)
+    still: NDArray[np.float64] = np.median(frames, axis=0)
+    shown: NDArray[np.float64] = (still + STRENGTH * (frames.mean(0) - still)).clip(0, 1)
+    return shown
 
 
 def draw_examples(results: Path, name: str, labels: Sequence[str]) -> Figure:
