@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ilc.experiments.distillation.claims import labels, mujoco, privileged
+from ilc.experiments.distillation.claims import ablations, game_of_life, labels, mujoco, privileged
 from ilc.experiments.distillation.figures import table_c7
 from ilc.experiments.distillation.results import FOLDER, by_replica
 
@@ -131,3 +131,80 @@ def test_the_table_of_mujoco_compares_at_equal_steps_too(tmp_path: Path) -> None
     assert rows.loc[
         "distilled, split fixed, reduced teacher, 96 steps unrolled", "lowest, equal steps"
     ].startswith("0.20000")
+
+
+@pytest.mark.parametrize(
+    ("distilled", "frozen", "steps", "verdict"),
+    [
+        (0.9, 0.76, 2, "in part: a smaller game"),
+        (0.9, 0.93, 2, "in part: a frozen teacher is as good"),
+        (0.65, 0.76, 2, "not reproduced"),
+        (0.96, 0.76, 3, "reproduced"),
+        (0.9, 0.76, 3, "in part: an oracle is better"),
+    ],
+)
+def test_the_claim_about_the_game_of_life_looks_at_the_largest_training_set(
+    distilled: float, frozen: float, steps: int, verdict: str, tmp_path: Path
+) -> None:
+    shared = {
+        "dataset.steps": steps,
+        "dataset.size": 17,
+        "dataset.attention_scale": 2.0,
+        "teaching.split": "redrawn",
+    }
+    runs = []
+    for method, fixed, best in (
+        ("distill", "random", distilled),
+        ("no_teacher", "random", 0.7),
+        ("fixed_teacher", "random", frozen),
+        ("fixed_teacher", "oracle", 0.95),
+    ):
+        values = {"n8/seed0/test/accuracy": best, "best/n8/seed0/test/accuracy": best}
+        smaller = {"n4/seed0/test/accuracy": 0.99, "best/n4/seed0/test/accuracy": 0.99}
+        runs.append(shared | {"method": method, "fixed_teacher": fixed} | values | smaller)
+    (claim,) = game_of_life.claims(write(tmp_path, "game_of_life", runs))
+    assert claim.verdict == verdict
+    assert "8 examples" in claim.ours
+
+
+def hopper(case: dict[str, object], lowest: float, step: int = 1) -> dict[str, object]:
+    """A row of a curve."""
+    shared = {
+        "dataset.environment": "Hopper-v4",
+        "teaching.split": "fixed",
+        "teaching.n_inner": 24,
+        "step": step,
+    }
+    values = {"n8/seed0/test/mse": lowest, "n8/seed1/test/mse": lowest}
+    return shared | {"dataset.noise_frames": 0, "dataset.shuffled_time": False} | case | values
+
+
+@pytest.mark.parametrize(
+    ("shuffled", "redrawn", "verdict"),
+    [
+        (0.15, 0.25, "in part: a reduced teacher"),
+        (0.15, 0.1, "in part: 3 of 4 statements"),
+        (0.3, 0.1, "in part: 2 of 4 statements"),
+    ],
+)
+def test_the_claim_about_what_a_teacher_needs_counts_the_thesis_s_statements(
+    shuffled: float, redrawn: float, verdict: str, tmp_path: Path
+) -> None:
+    results = write(tmp_path, "unused", [])
+    mujoco_rows = [
+        hopper({"method": "no_teacher"}, 0.2),
+        hopper({"method": "no_teacher"}, 0.01, step=2),  # later than the others go
+        hopper({"method": "fixed_teacher"}, 0.4),
+    ]
+    own_rows = [
+        hopper({}, 0.1),
+        hopper({"dataset.noise_frames": 16}, 0.3),
+        hopper({"dataset.shuffled_time": True}, shuffled),
+        hopper({"teaching.split": "redrawn"}, redrawn),
+    ]
+    for name, rows in (("mujoco", mujoco_rows), ("ablations", own_rows)):
+        table = pd.DataFrame([SHARED | row for row in rows])
+        table.to_csv(results / FOLDER / f"{name}_curves.csv", index=False)
+    (claim,) = ablations.claims(results)
+    assert claim.verdict == verdict
+    assert "within 1 steps" in claim.ours

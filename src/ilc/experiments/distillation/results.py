@@ -54,6 +54,10 @@ LABELS = {
     "oracle": "oracle teacher",
     "fixed": "distilled, split fixed",
     "redrawn": "distilled, split redrawn",
+    "random even": "frozen, asks for all boards alike",
+    "random spread": "frozen, asks for boards at random",
+    "learned even": "distilled, begun with all alike",
+    "learned spread": "distilled, begun at random",
 }
 # Okabe and Ito's palette, and a style of line too, so that grey prints stay readable.
 COLORS = {
@@ -66,6 +70,10 @@ COLORS = {
     "oracle": "#000000",
     "fixed": "#56B4E9",
     "redrawn": "#0072B2",
+    "random even": "#999999",
+    "random spread": "#666666",
+    "learned even": "#56B4E9",
+    "learned spread": "#0072B2",
 }
 STYLES = {
     "auxiliary": "--",
@@ -75,6 +83,9 @@ STYLES = {
     "random": ":",
     "oracle": "--",
     "fixed": "--",
+    "random even": ":",
+    "random spread": "-.",
+    "learned even": "--",
 }
 
 _REPLICA = re.compile(r"((?:best|found)/)?n(\d+)/seed(\d+)/(\w+/\w+)")
