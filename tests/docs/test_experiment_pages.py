@@ -12,7 +12,7 @@ from ilc.figures.discovery import experiments
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
 ELSEWHERE = {"cost"}
 """Its tables are on costs.md, with the command that measures them."""
-NOT_YET = {"distillation", "skip_intervals"}
+NOT_YET = {"skip_intervals"}
 """Pages in the old order."""
 
 

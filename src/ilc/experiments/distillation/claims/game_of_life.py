@@ -52,7 +52,7 @@ def claims(results: Path) -> list[Claim]:
 
 
 def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:
-    """For each learned teacher, size, seed: is its student ``ahead`` of the same teacher's, frozen?"""
+    """For each learned teacher, size, seed: if its student is ``ahead`` of the same teacher's, frozen."""
     best = runs.set_index(["row", "n_train", "seed"])["best/test/accuracy"]
     pairs = [key for key in best.index if str(key[0]).startswith("learned")]
     ahead = [best[key] > best[(str(key[0]).replace("learned", "random"), *key[1:])] for key in pairs]
