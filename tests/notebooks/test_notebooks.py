@@ -18,6 +18,7 @@ from nbclient import NotebookClient
         ("spirals", "ENVIRONMENTS, EXAMPLES, EPOCHS = ", "ENVIRONMENTS, EXAMPLES, EPOCHS = 4, 64, 2", 4),
         ("coinrun", "LEVELS, STATES, TEST = ", "LEVELS, STATES, TEST, EPOCHS = 4, 12, 20, 2", 3),
         ("distillation", "EXAMPLES, META_STEPS, INNER = ", "EXAMPLES, META_STEPS, INNER = 64, 2, 4", 2),
+        ("skip_intervals", "TRAJECTORIES, STEPS, HORIZON = ", "TRAJECTORIES, STEPS, HORIZON = 40, 8, 8", 3),
     ],
 )
 def test_notebook_runs(
@@ -43,7 +44,7 @@ def test_notebook_runs(
     assert len(pictures) == n_pictures
 
 
-@pytest.mark.parametrize("name", ["irm_linear", "spirals", "coinrun", "distillation"])
+@pytest.mark.parametrize("name", ["irm_linear", "spirals", "coinrun", "distillation", "skip_intervals"])
 def test_outputs_are_committed(root: Path, name: str) -> None:
     """Who only reads it sees the pictures."""
     notebook = nbformat.read(root / "notebooks" / f"{name}.ipynb", as_version=4)

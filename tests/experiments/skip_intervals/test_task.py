@@ -75,32 +75,41 @@ def test_every_method_learns_and_measures(method: str, data_dir: Path) -> None:
         assert seen["train/mean_skip"] <= int(method[-1])
 
 
-def test_a_run_that_was_killed_continues_with_the_same_numbers(data_dir: Path, tmp_path: Path) -> None:
-    content = content_of(data_dir)
-    whole = run(content, tmp_path / "whole", "")
-    killed, task = tmp_path / "killed", SkipIntervalsTask.train_epoch
+@pytest.fixture(scope="module")
+def whole(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing stopped."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    run(content_of(data_dir), folder, "")
+    return folder
 
-    def dies(self: SkipIntervalsTask) -> dict[str, Any]:
-        if self.step == 8:  # within the second epoch's successor, after a stage has changed
+
+@pytest.mark.parametrize("step", [2, 6, 8, 13])
+def test_a_run_that_was_killed_anywhere_continues_with_the_same_numbers(
+    step: int, whole: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    """Before the first checkpoint, within an epoch, where a stage begins, and within the last epoch."""
+    content = content_of(data_dir)
+    killed, windows = tmp_path / "killed", SkipIntervalsTask._windows
+
+    def dies(self: SkipIntervalsTask, *arguments: Any) -> Any:
+        if self.step == step:
             raise KeyboardInterrupt
-        return task(self)
+        return windows(self, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SkipIntervalsTask, "train_epoch", dies)
+        patch.setattr(SkipIntervalsTask, "_windows", dies)
         with pytest.raises(KeyboardInterrupt):
             run(content, killed, "")
+    torch.rand(7)  # Random numbers come from the checkpoint, not from before.
     run(content, killed, "")
-    assert (killed / "metrics.jsonl").read_bytes() == (tmp_path / "whole" / "metrics.jsonl").read_bytes()
-    weights = [
-        torch.load(f / "checkpoint.pt", weights_only=True)["model"] for f in (tmp_path / "whole", killed)
-    ]
+    assert (killed / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
+    weights = [torch.load(f / "checkpoint.pt", weights_only=True)["model"] for f in (whole, killed)]
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
-    assert (
-        whole["final/validation/accuracy"]
-        == json.loads((killed / "summary.json").read_text())["final/validation/accuracy"]
-    )
-    assert "shortcut/room nearest the runner" in whole
-    assert whole["best/validation/accuracy"] >= whole["validation/accuracy"]
+    summaries = [json.loads((f / "summary.json").read_text()) for f in (whole, killed)]
+    numbers = [{key: s[key] for key in s if "/" in key} for s in summaries]
+    assert numbers[0] == numbers[1]
+    assert "shortcut/room nearest the runner" in numbers[0]
+    assert numbers[0]["best/validation/accuracy"] >= numbers[0]["validation/accuracy"]
 
 
 def test_the_run_folder_has_a_picture_of_rollouts(data_dir: Path, tmp_path: Path) -> None:

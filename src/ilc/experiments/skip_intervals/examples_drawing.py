@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ilc.experiments.skip_intervals.results import FOLDER
 from ilc.figures.style import new_figure, stamp
 
-FOLDER = Path("skip_intervals")
 STRENGTH = 6.0
 """By how much what passes a place stands out where frames are merged."""
 

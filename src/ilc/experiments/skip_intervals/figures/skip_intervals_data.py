@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.skip_intervals.examples_drawing import FOLDER
+from ilc.experiments.skip_intervals.results import FOLDER
 
 
 def tabulate(results: Path) -> pd.DataFrame:

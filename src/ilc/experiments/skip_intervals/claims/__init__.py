@@ -1,0 +1,1 @@
+"""What chapter 2 of the thesis claims, and what became of it here."""

@@ -1,0 +1,62 @@
+"""The committed runs, and whether methods may be compared at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+FOLDER = Path("skip_intervals")
+"""Below the folder of committed files."""
+DOMAINS = {"room_runner": "room runner", "funnel_board": "funnel board"}
+METHODS = {
+    "adaptive": "adaptive",
+    "adaptive_without_exploration": "adaptive, without exploration",
+    "fixed_1": "fixed, 1 frame",
+    "fixed_2": "fixed, 2 frames",
+    "fixed_3": "fixed, 3 frames",
+}
+SCORE = "final/validation/accuracy"
+"""What methods are compared by: hard accuracy, mean of the last five evaluations."""
+CALLS = "final/validation/model_evaluations"
+AHEAD = 0.1
+"""By how much a method must beat the best shortcut before methods are compared ..."""
+SEEDS = 3
+"""... with each of so many seeds at least."""
+
+
+def made(results: Path) -> list[str]:
+    """The domains that runs were made of."""
+    return [name for name in DOMAINS if _path(results, name, "runs").exists()]
+
+
+def runs(results: Path, domain: str) -> pd.DataFrame:
+    """A row per run."""
+    return pd.read_csv(_path(results, domain, "runs"))
+
+
+def curves(results: Path, domain: str) -> pd.DataFrame:
+    """A row per evaluation."""
+    return pd.read_csv(_path(results, domain, "curves"))
+
+
+def _path(results: Path, domain: str, kind: str) -> Path:
+    return results / FOLDER / f"{domain}_{kind}.csv"
+
+
+def best_shortcut(table: pd.DataFrame) -> tuple[str, float]:
+    """Name and accuracy of the best rule that looks at the first frame alone."""
+    shortcuts = {str(key): value for key, value in table.iloc[0].items() if str(key).startswith("shortcut/")}
+    best = max(shortcuts, key=lambda key: float(shortcuts[key]))
+    return best.partition("/")[2], float(shortcuts[best])
+
+
+def bar(table: pd.DataFrame) -> float:
+    """The accuracy from which on a method has learnt more than shortcuts."""
+    return best_shortcut(table)[1] + AHEAD
+
+
+def passes(table: pd.DataFrame) -> bool:
+    """Whether some method beats the best shortcut by ten points with each of its three seeds or more."""
+    scores = table.groupby("method")[SCORE].agg(["min", "count"])
+    return bool(((scores["min"] >= bar(table)) & (scores["count"] >= SEEDS)).any())
