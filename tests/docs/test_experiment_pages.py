@@ -12,8 +12,6 @@ from ilc.figures.discovery import experiments
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
 ELSEWHERE = {"cost"}
 """Its tables are on costs.md, with the command that measures them."""
-NOT_YET = {"skip_intervals"}
-"""Pages in the old order."""
 
 
 def sections(page: Path) -> dict[str, str]:
@@ -21,7 +19,7 @@ def sections(page: Path) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.fixture(scope="module", params=sorted({*experiments()} - ELSEWHERE - NOT_YET))
+@pytest.fixture(scope="module", params=sorted({*experiments()} - ELSEWHERE))
 def page(request: pytest.FixtureRequest, root: Path) -> Path:
     return root / "docs" / f"{request.param}.md"
 
