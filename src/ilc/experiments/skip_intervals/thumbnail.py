@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from ilc.experiments.skip_intervals.examples_drawing import FOLDER, merged
+from ilc.experiments.skip_intervals.examples_drawing import merged
+from ilc.experiments.skip_intervals.results import FOLDER
 from ilc.figures.thumbnails import new_thumbnail
 
 SHOWN = 2
