@@ -19,7 +19,9 @@ ROWS = "no_teacher", "random even", "random spread", "learned even", "learned sp
 
 def game_of_life(results: Path, kind: str) -> pd.DataFrame:
     """``runs`` or ``curves``, with a column ``row``, a key of ``ROWS``, and ``game``: steps and cells."""
-    table = {"runs": runs, "curves": curves}[kind](results, "game_of_life")
+    read = {"runs": runs, "curves": curves}[kind]
+    names = ("game_of_life", "game_of_life_whole")
+    table = pd.concat([read(results, name) for name in names], ignore_index=True)
     table["game"] = list(zip(table["dataset.steps"], table["dataset.size"], strict=True))
     table["row"] = [_row(row) for _, row in table.iterrows()]
     return table

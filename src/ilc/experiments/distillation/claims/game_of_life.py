@@ -11,44 +11,62 @@ from ilc.experiments.distillation.results import LABELS
 from ilc.figures.claims import Claim
 from ilc.figures.style import median_and_range
 
+MAJORITY = 0.299
+"""Share of live centres after three steps; always saying "dead" is right for the others."""
+LIFT = 0.1
+"""Above the majority's share, what counts as learned."""
+
 
 def claims(results: Path) -> list[Claim]:
-    """The largest game and its largest training set, from ``distillation/game_of_life_runs.csv``."""
-    runs = game_of_life(results, "runs")
-    game = max(runs.game)
-    runs = runs[runs.game == game]
-    table = runs[runs.n_train == runs.n_train.max()]
-    best = {str(row): chosen["best/test/accuracy"] for row, chosen in table.groupby("row")}
-    last = {str(row): chosen["test/accuracy"] for row, chosen in table.groupby("row")}
+    """The largest training set of the smaller game, whose seeds are compared, and of the thesis's game."""
+    every = game_of_life(results, "runs")
+    runs = every[every.game == min(every.game)]
+    small, whole = _most(runs), _most(every[every.game == THESIS])
+    best = _by_row(small, "best/test/accuracy")
     learned = {row: values for row, values in best.items() if row.startswith("learned")}
     above_none = all(values.min() > best["no_teacher"].max() for values in learned.values())
     ahead = _ahead_of_frozen(runs)
     above_frozen = bool(ahead[ahead.n_train == ahead.n_train.max()].ahead.all())
+    there = _by_row(whole, "best/test/accuracy")
+    learns_there = min(v.min() for r, v in there.items() if r.startswith("learned")) > 1 - MAJORITY + LIFT
     top = max(learned, key=lambda row: learned[row].median())
-    shown = _shown(best)
     return [
         Claim(
             short="The Game of Life needs a teacher",
             claim="Game of Life: without a teacher the student never learns what the last step brings; "
             "with a learned teacher it does, and better than with a fixed one (thesis, figure 4.6)",
             paper="17 x 17 cells, 3 steps; no numbers are legible; which fixed teacher is meant is not said",
-            ours=f"{game[1]} x {game[1]} cells, {game[0]} steps, {table.n_train.max()} examples: {shown}; "
-            f"best test accuracy over training (oracle); the last: {_shown(last)}; median and range, "
-            f"n = {table.groupby('row').seed.nunique().min()} seeds; with "
+            ours=f"{_described(small)}: {_shown(best)}; best test accuracy over training (oracle); the last: "
+            f"{_shown(_by_row(small, 'test/accuracy'))}; median and range, "
+            f"n = {small.groupby('row').seed.nunique().min()} seeds; with "
             f"{', '.join(map(str, sorted(set(runs.n_train))))} examples a learned teacher's student is "
-            f"above that of the same teacher frozen in {ahead.ahead.sum()} of {len(ahead)} pairs",
+            f"above that of the same teacher frozen in {ahead.ahead.sum()} of {len(ahead)} pairs; "
+            f"{_described(whole)}, n = {whole.groupby('row').seed.nunique().min()}: {_shown(there)}",
             number=f"{100 * learned[top].median():.0f} % against {100 * best['no_teacher'].median():.0f} %",
             verdict="not reproduced"
             if not above_none
             else "in part: a frozen teacher is as good"
             if not above_frozen
-            else "in part: a smaller game"
-            if game != THESIS
-            else "in part: an oracle is better"
-            if learned[top].median() < best["oracle"].median()
-            else "reproduced",
+            else "reproduced"
+            if learns_there
+            else "in part: in a smaller game alone",
         )
     ]
+
+
+def _most(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with the largest training set."""
+    largest: pd.DataFrame = runs[runs.n_train == runs.n_train.max()]
+    return largest
+
+
+def _by_row(runs: pd.DataFrame, value: str) -> dict[str, pd.Series]:
+    return {str(row): chosen[value] for row, chosen in runs.groupby("row")}
+
+
+def _described(runs: pd.DataFrame) -> str:
+    steps, size = runs.game.iloc[0]
+    return f"{size} x {size} cells, {steps} steps, {runs.n_train.max()} examples"
 
 
 def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:

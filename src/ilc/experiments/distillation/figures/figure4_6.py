@@ -20,7 +20,8 @@ def draw(results: Path) -> Figure:
     runs, curves = game_of_life(results, "runs"), game_of_life(results, "curves")
     games = sorted(set(runs.game))
     figure = new_figure(3, len(games), width=3.9, height=3.3)
-    for panels, game in zip(figure.subplots(len(games), 3, squeeze=False), games, strict=True):
+    rows = figure.subplots(len(games), 3, squeeze=False)
+    for panels, game in zip(rows, games, strict=True):
         made, over = runs[runs.game == game], curves[curves.game == game]
         steps, size = game
         _by_size(panels[0], made)
@@ -30,8 +31,11 @@ def draw(results: Path) -> Figure:
         panels[1].set_ylabel(f"test accuracy, n = {most:,}")
         as_percent(panels[1], lowest=0.5)
         learned = made[made.row.str.startswith("learned") & (made.n_train == most)]
-        _attention(panels[2], learned.sort_values("best/test/accuracy").iloc[-1])
-    lines, labels = panels[0].get_legend_handles_labels()
+        if learned.empty:
+            panels[2].axis("off")
+        else:
+            _attention(panels[2], learned.sort_values("best/test/accuracy").iloc[-1])
+    lines, labels = rows[0][0].get_legend_handles_labels()
     figure.legend(lines, labels, fontsize=9, ncols=3, loc="outside upper center")
     n = [int(runs[runs.game == game].groupby(["row", "n_train"]).seed.nunique().min()) for game in games]
     stamp(
