@@ -25,6 +25,7 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
     thesis = {
         "figure4_4": "distillation.md",
         "table_c7": "distillation.md",
+        "skip_intervals_cost": "skip_intervals.md",
         "skip_intervals_data": "skip_intervals.md",
         "skip_intervals_methods": "skip_intervals.md",
     }
