@@ -18,6 +18,7 @@ from ilc.experiments.skip_intervals.results import (
     best_shortcut,
     curves,
     made,
+    methods_in,
     runs,
 )
 from ilc.figures.style import as_percent, data_sources, new_figure, stamp
@@ -51,7 +52,7 @@ def draw_over_epochs(results: Path) -> Figure:
         together, *single = panels[2 * number : 2 * number + 2].flat
         _draw_together(together, training, "epoch")
         together.set_title(f"{DOMAINS[domain]}: mean and interquartile range", fontsize=9)
-        for axes, method in zip_longest(single, _methods(training)):
+        for axes, method in zip_longest(single, methods_in(training)):
             if method is None:
                 axes.set_visible(False)
                 continue
@@ -76,7 +77,7 @@ def draw_over_evaluations(results: Path) -> Figure:
         _draw_together(left, training, "train/model_evaluations")
         left.set_xlabel("model evaluations in training")
         left.set_ylabel("validation accuracy (hard)")
-        for method in _methods(table):
+        for method in methods_in(table):
             own = table[table.method == method]
             right.scatter(
                 own[CALLS], own[SCORE], color=COLORS[method], marker=MARKERS[method], s=22, alpha=0.8
@@ -92,13 +93,9 @@ def draw_over_evaluations(results: Path) -> Figure:
     return figure
 
 
-def _methods(table: pd.DataFrame) -> list[str]:
-    return [key for key in METHODS if key in set(table.method)]
-
-
 def _draw_together(axes: Axes, training: pd.DataFrame, x: str) -> None:
     """By epoch; where x is another number, each epoch is drawn at the mean over seeds."""
-    for method in _methods(training):
+    for method in methods_in(training):
         own = training[training.method == method]
         seeds = own.pivot(index="epoch", columns="seed", values=ACCURACY)
         places = own.groupby("epoch")[x].mean()

@@ -35,6 +35,11 @@ def runs(results: Path, domain: str) -> pd.DataFrame:
     return pd.read_csv(_path(results, domain, "runs"))
 
 
+def methods_in(table: pd.DataFrame) -> list[str]:
+    """The methods of a table of runs or curves, in the order of ``METHODS``."""
+    return [key for key in METHODS if key in set(table.method)]
+
+
 def curves(results: Path, domain: str) -> pd.DataFrame:
     """A row per evaluation."""
     return pd.read_csv(_path(results, domain, "curves"))

@@ -34,28 +34,27 @@ def _claims(table: pd.DataFrame, domain: str) -> list[Claim]:
     adaptive = table[table.method == "adaptive"]
     silent = table[table.method == "adaptive_without_exploration"]
     fixed = best_fixed(table)
-    made = table[table.method.str.startswith("fixed")].method.nunique()
+    n_fixed = table[table.method.str.startswith("fixed")].method.nunique()
+    against_fixed = (
+        (
+            f"Adaptive skips beat fixed steps ({domain})",
+            f"{domain}: adaptive skips reach a higher label accuracy than any fixed step (thesis, "
+            "figure 2.9)",
+            verdict,
+        ),
+        (
+            f"Fewer evaluations, no accuracy lost ({domain})",
+            f"{domain}: adaptive skips need fewer model evaluations and lose no accuracy (thesis, "
+            "figure 2.10)",
+            efficiency,
+        ),
+    )
     found = []
     if len(fixed):
+        which = f" (the best of the {n_fixed} fixed steps made)"
         found += [
-            _claim(
-                table,
-                short=f"Adaptive skips beat fixed steps ({domain})",
-                claim=f"{domain}: adaptive skips reach a higher label accuracy than any fixed step (thesis, "
-                "figure 2.9)",
-                other=fixed,
-                which=f" (the best of the {made} fixed steps made)",
-                verdict=verdict(table, adaptive, fixed),
-            ),
-            _claim(
-                table,
-                short=f"Fewer evaluations, no accuracy lost ({domain})",
-                claim=f"{domain}: adaptive skips need fewer model evaluations and lose no accuracy (thesis, "
-                "figure 2.10)",
-                other=fixed,
-                which=f" (the best of the {made} fixed steps made)",
-                verdict=efficiency(table, adaptive, fixed),
-            ),
+            _claim(table, short, claim, fixed, which, decide(table, adaptive, fixed))
+            for short, claim, decide in against_fixed
         ]
     if len(silent):
         found.append(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.skip_intervals.results import CALLS, DOMAINS, METHODS, SCORE, bar, made, runs
+from ilc.experiments.skip_intervals.results import CALLS, DOMAINS, METHODS, SCORE, bar, made, methods_in, runs
 
 
 def tabulate(results: Path) -> pd.DataFrame:
@@ -14,7 +14,7 @@ def tabulate(results: Path) -> pd.DataFrame:
     rows = []
     for domain in made(results):
         table = runs(results, domain)
-        for method in (key for key in METHODS if key in set(table.method)):
+        for method in methods_in(table):
             own = table[table.method == method]
             rows.append(
                 {
