@@ -1,0 +1,49 @@
+"""Whether DANN hides the environments from its domain classifier, by the kind of features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ilc.experiments.spirals.domains import ACCURACY, GROUPS, chance, read_domains
+from ilc.experiments.spirals.methods import CHANCE
+from ilc.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
+
+STYLES = {0: (":", GREY), 1: ("-", COLORS["dann"]), 2: ("--", COLORS["mean"])}
+"""Dashes and colour by place in ``GROUPS``."""
+PANELS = (
+    (ACCURACY, "names the environment"),
+    ("train/accuracy", "label, training environments"),
+    ("test/accuracy", "label, test"),
+)
+
+
+def draw(results: Path) -> Figure:
+    """A line per seed and group: the domain classifier left, the label classifier middle and right."""
+    curves, runs = read_domains(results, "curves"), read_domains(results, "runs")
+    figure = new_figure(n_columns=3, width=3.2, height=2.8)
+    panels = figure.subplots(1, 3)
+    for axes, (key, title) in zip(panels, PANELS, strict=True):
+        for place, (group, label) in enumerate(GROUPS.items()):
+            style, color = STYLES[place]
+            chosen = curves[[own == group for own in curves.group]]
+            for i, (_, run) in enumerate(chosen.groupby("seed")):
+                name = None if i else label
+                axes.plot(run.epoch, run[key], ls=style, color=color, lw=1.2, alpha=0.8, label=name)
+        guess = chance(runs) if key == ACCURACY else CHANCE
+        axes.axhline(guess, color=GREY, lw=0.8)
+        axes.text(curves.epoch.max(), guess + 0.01, "chance", fontsize=8, color=GREY, ha="right", va="bottom")
+        axes.set(xlabel="epoch")
+        axes.set_title(title, fontsize=10)
+        as_percent(axes)
+    panels[0].set_ylabel("accuracy")
+    panels[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1.0, 0.9))
+    n = runs.groupby([own.linear + 2 * own.adversary for own in runs.group]).seed.nunique().min()
+    stamp(
+        figure,
+        f"n = {n} seeds each, a line per seed; no adversary: its gradient does not reach the features; "
+        "Adam at 1e-3, "
+        f"128 examples\nper environment, no stop rule; scale=paper; data: {data_sources(runs)}",
+    )
+    return figure
