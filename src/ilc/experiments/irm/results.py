@@ -34,12 +34,15 @@ ROW_LABELS = {
 }
 ROW_COLORS = {**COLORS, "grayscale_mean": "#000000"}
 
+OWN_PACE = "own pace"
+
 SCHEDULES = {
     "constant": "constant",
     "step": "step: plain training, then a jump",
     "step to 10": "step: a jump to 10 only",
     "ramp 1.6": "ramp: by the power of 1.6",
     "ramp 8": "ramp: by the power of 8 (late)",
+    OWN_PACE: "ramp: the reimplementation's, 15,600 small batches",
 }
 OUTCOMES = {
     "success": "train > 70 %, test > 60 %",
@@ -59,12 +62,14 @@ def colored_runs(results: Path, kind: str = "runs") -> pd.DataFrame:
 
 
 def stability_runs(results: Path) -> pd.DataFrame:
-    """Runs of the stability study with columns ``schedule`` and ``outcome``."""
+    """Runs of the studies of schedules with columns ``schedule``, a key of ``SCHEDULES``, and ``outcome``."""
     runs = pd.read_csv(results / FOLDER / "stability_runs.csv")
     power = runs["aggregator.ramp_power"].map("{:g}".format)
     is_ramp = runs["aggregator.schedule"] == "ramp"
     schedule = runs["aggregator.schedule"].where(~is_ramp, "ramp " + power)
     runs["schedule"] = schedule.where(runs["aggregator.penalty_weight"] > 10, schedule + " to 10")
+    ramp = pd.read_csv(results / FOLDER / "ramp_runs.csv").assign(schedule=OWN_PACE)
+    runs = pd.concat([runs, ramp], ignore_index=True)
     runs["outcome"] = [outcome(run) for _, run in runs.iterrows()]
     return runs
 
