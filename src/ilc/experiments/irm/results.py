@@ -41,8 +41,8 @@ SCHEDULES = {
     "step": "step: plain training, then a jump",
     "step to 10": "step: a jump to 10 only",
     "ramp 1.6": "ramp: by the power of 1.6",
+    OWN_PACE: "ramp: power 1.6 over 9,460 batches",
     "ramp 8": "ramp: by the power of 8 (late)",
-    OWN_PACE: "ramp: the reimplementation's, 15,600 small batches",
 }
 OUTCOMES = {
     "success": "train > 70 %, test > 60 %",

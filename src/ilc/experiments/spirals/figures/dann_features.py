@@ -38,12 +38,11 @@ def draw(results: Path) -> Figure:
         axes.set_title(title, fontsize=10)
         as_percent(axes)
     panels[0].set_ylabel("accuracy")
-    panels[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1.0, 0.9))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8)
     n = runs.groupby([own.linear + 2 * own.adversary for own in runs.group]).seed.nunique().min()
     stamp(
         figure,
         f"n = {n} seeds each, a line per seed; no adversary: its gradient does not reach the features; "
-        "Adam at 1e-3, "
-        f"128 examples\nper environment, no stop rule; scale=paper; data: {data_sources(runs)}",
+        f"Adam at 1e-3, 128 examples\nper environment, no stop rule; scale=paper; data: {data_sources(runs)}",
     )
     return figure

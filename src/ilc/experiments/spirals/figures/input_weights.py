@@ -27,7 +27,7 @@ def draw(results: Path) -> Figure:
         before = rows[rows.when == "before"]
         if key in before and key != "test/accuracy":
             axes.axhline(before[key].mean(), color=GREY, lw=1, ls=":", label="before training, mean")
-        for place, (name, regulariser) in enumerate(REGULARISERS.items()):
+        for place, name in enumerate(REGULARISERS):
             after = rows[(rows.when == "after") & (rows.regulariser == name)]
             places = place + np.linspace(-0.2, 0.2, len(after))
             color = GREY if name == "none" else COLORS["and_mask"]
@@ -38,8 +38,8 @@ def draw(results: Path) -> Figure:
             axes.set_xticks(
                 range(len(REGULARISERS)), [own.label for own in REGULARISERS.values()], fontsize=8
             )
-            del regulariser
         axes.set_title(title, fontsize=9)
+        axes.margins(y=0.1)
         axes.set_ylim(bottom=0)
         axes.set_xlim(-0.5, len(REGULARISERS) - 0.5)
     figure.axes[0].legend(fontsize=8)
@@ -47,8 +47,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"n = {n} seeds each, all drawn, line: median; the configuration that the searches found best "
-        "with L1 and with "
-        "L2, which differ in nothing else;\nAND-mask at 0.9; scale=paper; 3 revolutions; data: "
-        f"{data_sources(rows)}",
+        "with L1 and with L2, which differ in nothing else;\nAND-mask at 0.9; "
+        f"scale=paper; 3 revolutions; data: {data_sources(rows)}",
     )
     return figure
