@@ -30,7 +30,8 @@ def read_domains(results: Path, kind: str) -> pd.DataFrame:
     """The ``runs`` or ``curves`` with a column ``group``, a key of ``GROUPS``."""
     table = pd.read_csv(results / DOMAINS / f"dann_features_{kind}.csv")
     pairs = zip(table["model.linear_features"], table["model.reversal_weight"], strict=True)
-    return table.assign(group=[Group(bool(linear), weight > 0) for linear, weight in pairs])
+    table["group"] = [Group(bool(linear), weight > 0) for linear, weight in pairs]
+    return table
 
 
 def chance(table: pd.DataFrame) -> float:

@@ -33,8 +33,9 @@ def claims(results: Path) -> list[Claim]:
             f"training examples (chance {100 * guess:.1f} %; at most {FOOLED:g} times chance in {hidden} of "
             f"{len(adversary)} seeds), and in {median_and_range(alone[ACCURACY])} % where its gradient "
             f"does not reach the features; labels: train "
-            f"{median_and_range(adversary['train/accuracy'])} %, test {median_and_range(adversary['test/accuracy'])} %; "
-            f"median and range, n = {len(adversary)} seeds each",
+            f"{median_and_range(adversary['train/accuracy'])} %, test "
+            f"{median_and_range(adversary['test/accuracy'])} %; median and range, "
+            f"n = {len(adversary)} seeds each",
             number=f"{100 * median:.1f} % of the environments named",
             verdict=_verdict(there, hidden, len(adversary), bool(median < alone[ACCURACY].median())),
         )

@@ -33,10 +33,11 @@ def draw(results: Path) -> Figure:
                 axes.plot(run.epoch, run[key], ls=style, color=color, lw=1.2, alpha=0.8, label=name)
         guess = chance(runs) if key == ACCURACY else CHANCE
         axes.axhline(guess, color=GREY, lw=0.8)
-        axes.text(curves.epoch.max(), guess + 0.01, "chance", fontsize=8, color=GREY, ha="right", va="bottom")
+        axes.text(curves.epoch.max(), guess - 0.015, "chance", fontsize=8, color=GREY, ha="right", va="top")
         axes.set(xlabel="epoch")
         axes.set_title(title, fontsize=10)
         as_percent(axes)
+        axes.set_ylim(bottom=-0.1)
     panels[0].set_ylabel("accuracy")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8)
     n = runs.groupby([own.linear + 2 * own.adversary for own in runs.group]).seed.nunique().min()
