@@ -20,6 +20,7 @@ from rich.table import Table
 
 from ilc.atomic import write_text
 from ilc.configuration.command_line import command_parser, run_command
+from ilc.configuration.printed_table import print_table
 from ilc.figures.discovery import modules
 
 
@@ -54,7 +55,7 @@ def show(title: str, table: pd.DataFrame) -> None:
         drawn.add_column(column.replace("_", " "), justify="left" if column == "way" else "right")
     for row in table.itertuples(index=False):
         drawn.add_row(*(str(value) for value in row))
-    Console().print(drawn)
+    print_table(drawn)
 
 
 if __name__ == "__main__":

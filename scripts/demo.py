@@ -2,8 +2,8 @@
 
     python scripts/demo.py
 
-Runs both at the paper's size side by side, one core each, then prints a table and saves a figure.
-Stopped or killed, the same command continues.
+Runs both at the paper's size side by side, one core each, then prints a table and saves a figure, all under
+``outputs/demo``. Stopped or killed, the same command continues.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rich.table import Table
 
 from ilc.atomic import write_atomically
 from ilc.configuration.command_line import command_parser, run_command
+from ilc.configuration.printed_table import print_table
 from ilc.errors import UserError
 from ilc.experiments.spirals.figures.demo import draw_curves
 from ilc.figures.style import LABELS
@@ -50,7 +51,7 @@ def main() -> None:
                 if isinstance(result, UserError):
                     raise UserError(f"the run of {name} failed: {result}")
             show(progress, tasks)
-    console.print(table())
+    print_table(table())
     console.print(f"figure: {figure()}")
 
 

@@ -1,4 +1,4 @@
-"""Redraw every figure and table from ``results/``: offline, within seconds, without training.
+"""Redraw every figure and table from ``results/``: offline, in about a minute, without training.
 
     python scripts/make_figures.py            all of them
     python scripts/make_figures.py demo       only those named

@@ -31,9 +31,18 @@ def main() -> None:
     """Read, render, write."""
     parser = command_parser(__doc__)
     parser.add_argument(
-        "folders", nargs="*", type=Path, default=[OUTPUTS], help="run folders, or folders above them"
+        "folders",
+        nargs="*",
+        type=Path,
+        default=[OUTPUTS],
+        help="run folders, or folders above them (default: outputs)",
     )
-    parser.add_argument("--to", type=Path, default=OUTPUTS / "report.html", help="the file to write")
+    parser.add_argument(
+        "--to",
+        type=Path,
+        default=OUTPUTS / "report.html",
+        help="the file to write (default: outputs/report.html)",
+    )
     arguments = parser.parse_args()
     records = [read_record(folder) for folder in find_runs(arguments.folders)]
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

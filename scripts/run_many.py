@@ -26,7 +26,9 @@ def main() -> None:
     parser = command_parser(__doc__)
     parser.add_argument("overrides", nargs="+", help="as for src/train.py -m")
     add_places(parser, n_workers=2)
-    parser.add_argument("--output", type=Path, default=OUTPUTS, help="folder of the run folders")
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUTS, help="folder of the run folders (default: outputs)"
+    )
     parser.add_argument("--to", type=Path, help="where to write the tables, without _runs.csv")
     parser.add_argument("--columns", nargs="+", default=[], help="config keys to add, such as optimizer.lr")
     arguments = parser.parse_intermixed_args()

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path, PurePosixPath
 
-from rich.console import Console
 from rich.table import Table
 
 from ilc.configuration.command_line import command_parser, run_command
+from ilc.configuration.printed_table import print_table
 from ilc.errors import UserError
 from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.run_files import OUTPUTS
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="show all studies")
     arguments = parser.parse_args()
     if arguments.list:
-        Console().print(table())
+        print_table(table())
         return
     if arguments.name is None:
         raise UserError(f"which study? There are {', '.join(study_names())}; --list says what they make")
@@ -51,7 +51,9 @@ def main() -> None:
 
 def table() -> Table:
     """All studies: what each makes, its rough cost, what it is about."""
-    result = Table("study", "makes, below results/", "cost", "about")
+    result = Table()
+    for column in ("study", "makes, below results/", "cost", "about"):
+        result.add_column(column, overflow="fold")
     for name in study_names():
         study = load_study(name)
         result.add_row(name, shortened(study.files), study.cost, study.about)
@@ -61,11 +63,11 @@ def table() -> Table:
 def shortened(files: tuple[str, ...]) -> str:
     """Files by name, those of a folder with many by their number."""
     folders = Counter(PurePosixPath(file).parent for file in files)
-    lines = []
+    parts = []
     for folder, n in folders.items():
         own = [file for file in files if PurePosixPath(file).parent == folder]
-        lines += own if n <= 3 else [f"{folder}/: {n} files"]
-    return "\n".join(lines)
+        parts += own if n <= 3 else [f"{folder}/: {n} files"]
+    return ", ".join(parts)
 
 
 if __name__ == "__main__":

@@ -73,10 +73,16 @@ def written(folder: Path, page: str) -> str:
 
 
 @contextmanager
-def opened(browser: Any, report: str, sign: str = "#sweep .trace", **options: Any) -> Iterator[Any]:
-    """The report without a network, once the sign is there; nothing may complain or be asked for."""
+def opened(
+    browser: Any, report: str, sign: str = "#sweep .trace", first: str = "", **options: Any
+) -> Iterator[Any]:
+    """The report without a network, once the sign is there; nothing may complain or be asked for.
+
+    What is to run ``first`` runs before any script of the page.
+    """
     with browser.new_context(**options, offline=True) as context:
         page = context.new_page()
+        page.add_init_script(first)
         page.set_default_timeout(60_000)
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text))
@@ -285,6 +291,24 @@ def luminance(page: Any, part: str, which: str) -> float:
     parts = [int(value) / 255 for value in re.findall(r"\d+", color)[:3]]
     linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_table_answers_before_the_plotting_library_is_read(browser: Any, report: str) -> None:
+    """With the first frame, after which the library is read, held back until the table has answered."""
+    hold = "window.frames_held = []; window.requestAnimationFrame = (then) => window.frames_held.push(then)"
+    with opened(browser, report, "#runs tbody tr", hold) as page:
+        page.fill("#filter-text", "spirals/")
+        assert len(rows(page)) == 8
+        page.click("#runs thead button:text-is('seed')")
+        assert column(page, "seed") == sorted(column(page, "seed"))
+        page.wait_for_load_state("load")
+        assert page.evaluate("typeof Plotly") == "undefined" and page.inner_text("#opened") == ""
+        assert not page.locator(".trace").count()
+        page.evaluate("window.frames_held.splice(0).forEach((then) => then())")
+        page.wait_for_selector("#sweep .trace", state="attached")
+        assert re.fullmatch(
+            r"Opened: the table after [\d.]+ s, the last plot after [\d.]+ s\.", page.inner_text("#opened")
+        )
 
 
 def test_a_hundred_runs_open_in_two_seconds(browser: Any, hundred: list[Record], tmp_path: Path) -> None:

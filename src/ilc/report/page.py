@@ -33,7 +33,8 @@ def render(
     """The page as text.
 
     Values out of run folders reach it in one block of JSON, in which nothing can close the block, and from
-    there as text alone. The page loads nothing, and runs no script but the two whose hashes it names.
+    there as text alone. The page loads nothing, and runs no script but the two whose hashes it names: its own
+    at once, the plotting library after the table has been painted.
 
     Args:
         records: the runs.

@@ -15,7 +15,9 @@ def add_places(parser: ArgumentParser, n_workers: int) -> None:
         "--workers", type=int, default=n_workers, help=f"processes here, one core each (default: {n_workers})"
     )
     parser.add_argument(
-        "--cluster", default="local", help="local, slurm, or the path of a file like conf/cluster/slurm.yaml"
+        "--cluster",
+        default="local",
+        help="local (the default), slurm, or the path of a file like conf/cluster/slurm.yaml",
     )
 
 
