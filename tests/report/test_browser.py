@@ -208,6 +208,11 @@ def test_a_sweep_shows_a_metric_against_the_swept_value(page: Any) -> None:
     assert "No run that passes the filter" in page.inner_text("#sweep")
 
 
+def test_no_button_of_a_plot_sends_it_anywhere(page: Any) -> None:
+    titles = page.eval_on_selector_all("#curves .modebar-btn", "all => all.map(one => one.dataset.title)")
+    assert "Zoom" in titles and not [title for title in titles if re.search("share|cloud|edit", title, re.I)]
+
+
 def test_searches_show_their_trials_with_their_parameters(page: Any) -> None:
     page.select_option("#search-metric", "test/loss")
     losses = [float(text) for text in column(page, "test/loss", "#trials")]

@@ -28,7 +28,8 @@ function draw(place, traces, layout, description) {
     font: { color: css("--text"), family: "system-ui, 'DejaVu Sans', sans-serif", size: 12 },
     hoverlabel: { bgcolor: css("--panel"), bordercolor: css("--line"), font: { color: css("--text") }, align: "left" },
   };
-  const settings = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  // One of the library's buttons, "Share chart", hands the plot to its makers' server.
+  const settings = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["sendChartToCloud", "select2d", "lasso2d", "autoScale2d"] };
   Plotly.react(place, traces, { ...shared, ...(traces.length ? layout : nothing) }, settings);
 }
 
