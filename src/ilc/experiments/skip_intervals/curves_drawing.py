@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
+from math import ceil
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from ilc.experiments.skip_intervals.results import (
     CALLS,
@@ -43,13 +45,14 @@ COLUMNS = 3
 
 
 def draw_over_epochs(results: Path) -> Figure:
-    """Two rows of panels per domain that has runs: all methods together, then each with its seeds."""
+    """Rows of panels per domain that has runs: all methods together, then each with its seeds."""
     domains = made(results)
-    figure = new_figure(n_columns=COLUMNS, n_rows=2 * len(domains), width=3.2, height=2.5)
-    panels = figure.subplots(2 * len(domains), COLUMNS, squeeze=False, sharey=True)
-    for number, domain in enumerate(domains):
+    rows = [ceil((1 + len(methods_in(runs(results, domain)))) / COLUMNS) for domain in domains]
+    figure = new_figure(n_columns=COLUMNS, n_rows=sum(rows), width=3.2, height=2.5)
+    panels = figure.subplots(sum(rows), COLUMNS, squeeze=False, sharey=True)
+    for domain, end, n_rows in zip(domains, accumulate(rows), rows, strict=True):
         table, training = runs(results, domain), curves(results, domain)
-        together, *single = panels[2 * number : 2 * number + 2].flat
+        together, *single = panels[end - n_rows : end].flat
         _draw_together(together, training, "epoch")
         together.set_title(f"{DOMAINS[domain]}: mean and interquartile range", fontsize=9)
         for axes, method in zip_longest(single, methods_in(training)):
@@ -76,6 +79,7 @@ def draw_over_evaluations(results: Path) -> Figure:
         table, training = runs(results, domain), curves(results, domain)
         _draw_together(left, training, "train/model_evaluations")
         left.set_xlabel("model evaluations in training")
+        left.xaxis.set_major_formatter(EngFormatter(sep=""))
         left.set_ylabel("validation accuracy (hard)")
         for method in methods_in(table):
             own = table[table.method == method]
