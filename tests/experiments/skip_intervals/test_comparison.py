@@ -159,7 +159,9 @@ def test_every_seed_is_drawn(domains: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_panels_of_methods_without_runs_are_left_out(tmp_path: Path) -> None:
-    figure = draw_over_epochs(write(tmp_path, "room_runner", table({"adaptive": 0.9, "fixed_2": 0.8})))
-    assert [axes.get_visible() for axes in figure.axes] == [True] * 3 + [False] * 3
+    figure = draw_over_epochs(
+        write(tmp_path, "room_runner", table({"adaptive": 0.9, "fixed_1": 0.7, "fixed_2": 0.8}))
+    )
+    assert [axes.get_visible() for axes in figure.axes] == [True] * 4 + [False] * 2
     row = tabulate(tmp_path).iloc[0]
     assert (row["hard accuracy"], row["seeds above the bar"]) == ("90.0 (88.0 to 92.0)", "5 of 5")
