@@ -25,7 +25,7 @@ def draw(results: Path) -> Figure:
     figure = new_figure(n_columns=len(PANELS), width=2.6, height=2.8)
     for axes, (key, title) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):
         before = rows[rows.when == "before"]
-        if key in before and key != "test/accuracy":
+        if key != "test/accuracy":
             axes.axhline(before[key].mean(), color=GREY, lw=1, ls=":", label="before training, mean")
         for place, name in enumerate(REGULARISERS):
             after = rows[(rows.when == "after") & (rows.regulariser == name)]
@@ -35,9 +35,7 @@ def draw(results: Path) -> Figure:
                 places, after[key], "o" if name != "l1" else "s", color=color, ms=5, alpha=0.7, mec="none"
             )
             axes.hlines(after[key].median(), place - 0.3, place + 0.3, color=color, lw=2)
-            axes.set_xticks(
-                range(len(REGULARISERS)), [own.label for own in REGULARISERS.values()], fontsize=8
-            )
+        axes.set_xticks(range(len(REGULARISERS)), [own.label for own in REGULARISERS.values()], fontsize=8)
         axes.set_title(title, fontsize=9)
         axes.margins(y=0.1)
         axes.set_ylim(bottom=0)
