@@ -10,8 +10,8 @@ from ilc.experiments.spirals.domains import ACCURACY, GROUPS, chance, read_domai
 from ilc.experiments.spirals.methods import CHANCE
 from ilc.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
 
-STYLES = {0: (":", GREY), 1: ("-", COLORS["dann"]), 2: ("--", COLORS["mean"])}
-"""Dashes and colour by place in ``GROUPS``."""
+STYLES = ((":", GREY), ("-", COLORS["dann"]), ("--", COLORS["mean"]))
+"""Dashes and colour of each of ``GROUPS``."""
 PANELS = (
     (ACCURACY, "names the environment"),
     ("train/accuracy", "label, training environments"),
@@ -25,8 +25,7 @@ def draw(results: Path) -> Figure:
     figure = new_figure(n_columns=3, width=3.2, height=2.8)
     panels = figure.subplots(1, 3)
     for axes, (key, title) in zip(panels, PANELS, strict=True):
-        for place, (group, label) in enumerate(GROUPS.items()):
-            style, color = STYLES[place]
+        for (group, label), (style, color) in zip(GROUPS.items(), STYLES, strict=True):
             chosen = curves[[own == group for own in curves.group]]
             for i, (_, run) in enumerate(chosen.groupby("seed")):
                 name = None if i else label
@@ -40,7 +39,7 @@ def draw(results: Path) -> Figure:
         axes.set_ylim(bottom=-0.1)
     panels[0].set_ylabel("accuracy")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8)
-    n = runs.groupby([own.linear + 2 * own.adversary for own in runs.group]).seed.nunique().min()
+    n = runs.groupby("group").seed.nunique().min()
     stamp(
         figure,
         f"n = {n} seeds each, a line per seed; no adversary: its gradient does not reach the features; "
