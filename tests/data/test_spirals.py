@@ -80,6 +80,18 @@ def test_figure_5_is_the_same_function() -> None:
     torch.testing.assert_close(means, vectors, atol=0.02, rtol=0)
 
 
+def test_rotated_inputs_are_the_same_ones_turned() -> None:
+    plain, rotated = make_spirals(seed=1, n_test=50), make_spirals(seed=1, n_test=50, rotated=True)
+    assert torch.equal(plain.targets, rotated.targets)
+    x, turned = plain.inputs.flatten(0, 1).double(), rotated.inputs.flatten(0, 1).double()
+    rotation = torch.linalg.lstsq(x, turned).solution
+    torch.testing.assert_close(rotation @ rotation.T, torch.eye(34, dtype=torch.float64), rtol=0, atol=1e-4)
+    test = plain.evaluation["test"].inputs.double() @ rotation
+    torch.testing.assert_close(test, rotated.evaluation["test"].inputs.double(), rtol=0, atol=1e-4)
+    # No input component is left with the mechanism alone.
+    assert rotation[:2].square().max() < 0.6
+
+
 def test_the_seed_decides() -> None:
     small = {"n_environments": 2, "examples_per_environment": 4}
     assert make_spirals(seed=0, **small).fingerprint() == make_spirals(seed=0, **small).fingerprint()

@@ -44,6 +44,7 @@ NEIGHBOURS = {
     "gram_weights": ("aggregator=gram_weights", "aggregator.kind=MGDA"),
     # Of four environments at the start no direction has all signs alike.
     "gram_agreement": ("aggregator=gram_agreement", "aggregator.agreement_threshold=0.5"),
+    "layer_agreement": ("aggregator=layer_agreement", "aggregator.agreement_threshold=0.5"),
     "fishr": ("aggregator=fishr", "gradients=sequential"),
     "cautious": ("aggregator=and_mask", "optimizer=cautious_adam"),
 }

@@ -12,6 +12,7 @@ from ilc.aggregators.gram_weights import GramWeights
 from ilc.aggregators.group_dro import GroupDro
 from ilc.aggregators.iga import Iga
 from ilc.aggregators.joint import JointAggregator, Weighting
+from ilc.aggregators.layer_agreement import LayerAgreement
 from ilc.aggregators.mean import Mean, MeanOfEnvironments
 from ilc.aggregators.sand_mask import SandMask
 from ilc.aggregators.sign_election import SignElection
@@ -35,6 +36,7 @@ __all__ = [
     "GroupDro",
     "Iga",
     "JointAggregator",
+    "LayerAgreement",
     "Mean",
     "MeanOfEnvironments",
     "SandMask",

@@ -26,14 +26,14 @@ class GramAgreement(Weighting):
         UserError: a threshold outside [0, 1].
     """
 
-    needs_gram = True
+    needs_rows = True
 
     def __init__(self, agreement_threshold: float) -> None:
         self.agreement_threshold = check_threshold(agreement_threshold)
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """Also for many Gram matrices at once, ``[..., E, E]``."""
-        assert gram is not None, "gathered because needs_gram is set"
+        assert gram is not None, "gathered because needs_rows is set"
         # In double precision, because what decides is the sign of small numbers.
         values, vectors = torch.linalg.eigh(gram.double())
         n = gram.shape[-1]

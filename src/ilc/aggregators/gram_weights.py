@@ -30,7 +30,7 @@ class GramWeights(Weighting):
         UserError: TorchJD is not installed, or has no such class.
     """
 
-    needs_gram = True
+    needs_rows = True
 
     def __init__(self, kind: str = "UPGrad", options: dict[str, Any] | None = None) -> None:
         if kind not in KINDS:
@@ -44,6 +44,6 @@ class GramWeights(Weighting):
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """What TorchJD says; the Gram matrix in double precision, in which its solvers work."""
-        assert gram is not None, "gathered because needs_gram is set"
+        assert gram is not None, "gathered because needs_rows is set"
         each = [self._weighting(one) for one in gram.double().reshape(-1, *gram.shape[-2:])]
         return torch.stack(each).view(gram.shape[:-1]).to(gram)

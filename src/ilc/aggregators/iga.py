@@ -21,6 +21,8 @@ class Iga(JointAggregator):
         UserError: a weight that is negative or not finite.
     """
 
+    needs_rows = True
+
     def __init__(self, penalty_weight: float = 1000.0) -> None:
         self.penalty_weight = check_penalty_weight(penalty_weight)
 

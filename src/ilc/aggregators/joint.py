@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 from torch import Tensor
@@ -27,6 +28,10 @@ class Together(Protocol):
     def n_environments(self) -> int:
         """E."""
 
+    @property
+    def parameters(self) -> Sequence[Tensor]:
+        """All that is trained, in the order of ``rows``."""
+
     def rows(self, create_graph: bool = False) -> Tensor:
         """The gradients over all trainable parameters, ``[E', P]``: memory E' times P."""
 
@@ -45,6 +50,8 @@ class JointAggregator(Aggregator):
     """
 
     needs_votes = False
+    needs_rows: ClassVar[bool] = False
+    """Whether ``loss`` looks at the rows; ``vectorized`` then has them from one more backward pass."""
 
     def loss(self, together: Together) -> tuple[Tensor, Tensor]:
         """The part of the loss that this process has, a scalar: the parts' gradients add up to the update.
@@ -74,20 +81,17 @@ class JointAggregator(Aggregator):
 class Weighting(JointAggregator):
     """Weights on environments: the update is ``sum_e w_e g_e``."""
 
-    needs_gram: ClassVar[bool] = False
-    """Whether ``weights`` looks at the products of the gradients, which cost a backward pass for each."""
-
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
-        """Weights ``[E]`` from risks ``[E]`` and, if needed, ``gram[e, f] = g_e . g_f`` (all parameters).
+        """Weights ``[E]`` from risks ``[E]`` and, with ``needs_rows``, the Gram matrix ``g_e . g_f``.
 
-        Leading axes are as many models, each by itself.
+        It is that of the gradients over all parameters. Leading axes are as many models, each by itself.
         """
         raise NotImplementedError
 
     def loss(self, together: Together) -> tuple[Tensor, Tensor]:
         """The weighted sum of the losses."""
         gram = None
-        if self.needs_gram:
+        if self.needs_rows:
             rows = together.everywhere(together.rows())
             gram = rows @ rows.T
         weights = self.weights(together.everywhere(together.risks), gram)

@@ -31,10 +31,11 @@ def make_spirals(
     shortcut_variance: float = 0.1,
     shortcut_noise: float = 0.0,
     standardize_mechanism: bool = True,
+    rotated: bool = False,
     shortcut_vectors: Tensor | None = None,
     source: str = "auto",
 ) -> Environments:
-    """Generate the dataset; inputs ``[E, N, 2 + shortcut_dimensions]``, mechanism first.
+    """Generate the dataset; inputs ``[E, N, 2 + shortcut_dimensions]``, mechanism first unless rotated.
 
     Args:
         seed: two seeds give two datasets; the same seed gives the same one.
@@ -52,6 +53,8 @@ def make_spirals(
             speaks of blobs, its appendix of one vector per environment: 0).
         standardize_mechanism: divide the mechanism dimensions by their standard deviation in the
             training set. Deviation: the paper does not mention it, the authors' code does it.
+        rotated: turn all inputs by one random rotation, after which no component is mechanism or shortcut
+            alone: a mask by component depends on the basis. Not in the paper.
         shortcut_vectors: ``[E, d_S]``, to choose the shortcuts instead of drawing them (figure 5).
         source: ``auto`` or ``synthetic``; there is no other.
 
@@ -98,12 +101,16 @@ def make_spirals(
     if standardize_mechanism:
         spread = mechanism.std(dim=(0, 1))
         mechanism, test_mechanism = mechanism / spread, test_mechanism / spread
+    inputs = torch.cat([mechanism, shortcuts], dim=-1)
+    test_inputs = torch.cat([test_mechanism, test_shortcuts], dim=-1)
+    if rotated:
+        dimensions = inputs.shape[-1]
+        rotation = torch.linalg.qr(torch.randn(dimensions, dimensions, generator=random)).Q
+        inputs, test_inputs = inputs @ rotation, test_inputs @ rotation
     return Environments(
-        inputs=torch.cat([mechanism, shortcuts], dim=-1),
+        inputs=inputs,
         targets=(labels > 0).long(),
-        evaluation={
-            "test": Split(torch.cat([test_mechanism, test_shortcuts], dim=-1), (test_labels > 0).long())
-        },
+        evaluation={"test": Split(test_inputs, (test_labels > 0).long())},
         source="synthetic spirals",
     )
 

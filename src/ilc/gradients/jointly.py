@@ -33,6 +33,7 @@ class AllTogether:
         losses: ``[E']``, with their graph.
         risks: ``[E']``.
         parameters: what is trained.
+        copies: the parameters once for each environment, ``[E', ...]``, where the losses came from these.
         counts: environments of each process.
         processes: who share the step.
     """
@@ -40,6 +41,7 @@ class AllTogether:
     losses: Tensor
     risks: Tensor
     parameters: Sequence[Tensor]
+    copies: Sequence[Tensor]
     counts: Sequence[int]
     processes: Processes
 
@@ -49,21 +51,19 @@ class AllTogether:
         return sum(self.counts)
 
     def rows(self, create_graph: bool = False) -> Tensor:
-        """``[E', P]``, one backward pass for each environment."""
-        found = [self._differentiated(loss, create_graph) for loss in self.losses]
+        """``[E', P]``: one backward pass, or without copies one for each environment."""
+        if self.copies:
+            # Each loss depends on its own copy alone.
+            gradients = _differentiated(self.losses.sum(), self.copies, create_graph)
+            return torch.cat([gradient.flatten(1) for gradient in gradients], 1)
+        found = [
+            torch.cat(
+                [gradient.flatten() for gradient in _differentiated(loss, self.parameters, create_graph)]
+            )
+            for loss in self.losses
+        ]
         width = sum(p.numel() for p in self.parameters)
         return torch.stack(found) if found else self.losses.new_zeros(0, width)
-
-    def _differentiated(self, loss: Tensor, create_graph: bool) -> Tensor:
-        gradients = torch.autograd.grad(
-            loss,
-            self.parameters,
-            retain_graph=True,
-            create_graph=create_graph,
-            allow_unused=True,
-            materialize_grads=True,
-        )
-        return torch.cat([gradient.flatten() for gradient in gradients])
 
     @property
     def _own(self) -> slice:
@@ -80,6 +80,12 @@ class AllTogether:
     def own(self, of_all: Tensor) -> Tensor:
         """``[E', ...]``."""
         return of_all[self._own]
+
+
+def _differentiated(loss: Tensor, tensors: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(
+        loss, tensors, retain_graph=True, create_graph=create_graph, allow_unused=True, materialize_grads=True
+    )
 
 
 def jointly(
@@ -116,17 +122,23 @@ def jointly(
         )
     parameters = trainable_parameters(model)
     tensors = isinstance(inputs, Tensor) and isinstance(targets, Tensor) and len(inputs) > 0
-    followed = _at_once if gradients == "vectorized" and tensors else _one_by_one
-    losses, risks, penalties = followed(model, loss_fn, inputs, targets)
-    together = AllTogether(losses, risks, list(parameters.values()), counts or [len(inputs)], processes)
+    copies: dict[str, Tensor] = {}
+    if gradients == "vectorized" and tensors:
+        if aggregator.needs_rows:
+            copies = {name: p.expand(len(inputs), *p.shape) for name, p in parameters.items()}
+        losses, risks, penalties = _at_once(model, loss_fn, inputs, targets, copies)
+    else:
+        losses, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
+    everything = list(parameters.values())
+    together = AllTogether(
+        losses, risks, everything, list(copies.values()), counts or [len(inputs)], processes
+    )
     if len(losses):
         refuse_reentrant_checkpoints(losses.sum(), model)
     loss, added = aggregator.loss(together)
-    found = [torch.zeros_like(p) for p in parameters.values()]
+    found = [torch.zeros_like(p) for p in everything]
     if loss.requires_grad:
-        found = list(
-            torch.autograd.grad(loss, list(parameters.values()), allow_unused=True, materialize_grads=True)
-        )
+        found = list(torch.autograd.grad(loss, everything, allow_unused=True, materialize_grads=True))
     # ``combine`` divides by E, once the processes' parts are added up.
     n = together.n_environments
     statistics = {
@@ -137,12 +149,12 @@ def jointly(
 
 
 def _at_once(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any, copies: dict[str, Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Losses with graph, risks and penalties ``[E]``, by ``torch.func.vmap``."""
-    each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
+    each = over_environments(one_environment(model, loss_fn, scalar_objective), model, bool(copies))
     losses, (risks, penalties, state) = each(
-        trainable_parameters(model), state_of(model, len(inputs)), inputs, targets
+        copies or trainable_parameters(model), state_of(model, len(inputs)), inputs, targets
     )
     if model.training:
         keep_mean_of_buffers(model, [state])

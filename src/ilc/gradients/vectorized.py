@@ -105,12 +105,22 @@ def one_environment(
     return losses
 
 
-def over_environments(function: Callable[..., Any], model: nn.Module) -> Callable[..., Any]:
-    """``one_environment``, or its gradient, for inputs ``[E, N, ...]`` at once."""
+def over_environments(
+    function: Callable[..., Any], model: nn.Module, own_parameters: bool = False
+) -> Callable[..., Any]:
+    """``one_environment``, or its gradient, for inputs ``[E, N, ...]`` at once.
+
+    With ``own_parameters`` they come as ``[E, ...]`` too.
+    """
     state_axis = 0 if model.training else None
     # torch annotates out_dims as flat, but documents and accepts nests like this one.
     out_dims: Any = (0, (0, 0, state_axis))
-    return vmap(function, in_dims=(None, state_axis, 0, 0), out_dims=out_dims, randomness="different")
+    return vmap(
+        function,
+        in_dims=(0 if own_parameters else None, state_axis, 0, 0),
+        out_dims=out_dims,
+        randomness="different",
+    )
 
 
 def _passes(parameters: dict[str, Tensor], inputs: Tensor) -> int:

@@ -125,7 +125,7 @@ def by_weights(aggregator: Weighting) -> Direction:
     def direction(risk: Risk, weights: Tensor, options: Options) -> Tensor:
         here = risk.at(weights)
         rows = here.gradients.permute(0, 3, 1, 2)
-        gram = rows @ rows.mT if aggregator.needs_gram else None
+        gram = rows @ rows.mT if aggregator.needs_rows else None
         on_environments = aggregator.weights(here.risks.transpose(1, 2), gram)
         return (on_environments[..., None] * rows).sum(2).mT
 
