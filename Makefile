@@ -3,10 +3,10 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "import sys;
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup demo study report test lint wheel figures benchmark clean
+.PHONY: help setup demo study report test test-slow lint wheel figures benchmark clean
 
 help: ## show these targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(VENV)/installed ## make .venv with the pinned versions
 
@@ -27,8 +27,11 @@ study: setup ## the CSV behind a figure or table: make study NAME=spirals_demo
 report: setup ## one HTML file about the runs below outputs/: make report FOLDERS="outputs/spirals ..."
 	$(RUN) scripts/report.py $(FOLDERS)
 
-test: setup ## all tests
-	$(RUN) -m pytest -n 2 --dist worksteal
+test: setup ## the tests, but for the slow ones
+	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-slow: setup ## the slow tests: trainings, kills at random moments, fuzzing
+	$(RUN) -m pytest -n 2 --dist worksteal -m slow
 
 lint: setup ## style and types
 	$(RUN) -m ruff check .

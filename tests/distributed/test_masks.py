@@ -15,6 +15,7 @@ from ilc.aggregators import AndMask, GeometricMean, Mean
 Results = dict[str, dict[str, Any]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 def test_steps_are_those_of_one_process(size: int, tmp_path: Path) -> None:
     """All cases in one test, because starting the processes is what takes time."""

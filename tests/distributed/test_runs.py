@@ -137,6 +137,7 @@ def begin(folder: Path, said: Path, wait: float, size: int = 2) -> list[ForkServ
     return processes
 
 
+@pytest.mark.slow
 def test_killing_one_of_two_processes_ten_times(uninterrupted: Path, tmp_path: Path) -> None:
     """The other one ends with one message, the folder continues to the same numbers, bit for bit."""
     folder, said = tmp_path / "run", tmp_path / "said.txt"

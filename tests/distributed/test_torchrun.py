@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import gang
+import pytest
 import torch
 
 from ilc.configuration.compose import compose_experiment
@@ -27,6 +28,7 @@ OPTIONS = (
 )
 
 
+@pytest.mark.slow
 def test_sigterm_reaches_every_process_and_the_folder_continues(root: Path, tmp_path: Path) -> None:
     """torchrun itself then ends with status 1, and says that its processes ended with 75."""
     folder = tmp_path / "run"

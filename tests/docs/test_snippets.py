@@ -47,6 +47,7 @@ def test_method_of_the_extending_page_follows_its_steps(root: Path) -> None:
     assert names == ["Mean", "Mean", "AndMask", "AndMask"]
 
 
+@pytest.mark.slow
 def test_the_readmes_aggregator_goes_through_the_readmes_sweep(
     root: Path, tmp_path: Path, tiny: tuple[str, ...]
 ) -> None:

@@ -91,6 +91,7 @@ JUMP = (
 )
 
 
+@pytest.mark.slow
 def test_resume_keeps_the_schedule_bit_for_bit(uninterrupted: Path, root: Path, tmp_path: Path) -> None:
     """Killed around the jump, a run continues to the same numbers."""
     folder = tmp_path / "run"

@@ -40,6 +40,7 @@ def _files(results: Path, kind: str) -> set[str]:
     return {path.name for path in (results / kind).iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*figure_modules(), "verdicts"])
 def test_every_name_makes_a_figure_or_a_table_that_is_committed(name: str, drawn: Path, root: Path) -> None:
     """A committed table is the one that the committed CSV files give."""

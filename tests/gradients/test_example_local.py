@@ -237,6 +237,7 @@ def test_autocast() -> None:
             assert cosine > 0.8, name
 
 
+@pytest.mark.slow
 def test_near_the_exact_vote_while_a_network_memorises() -> None:
     """Kept share within 10 %, overlap at least one half, at the paper's threshold and image size."""
     torch.manual_seed(0)

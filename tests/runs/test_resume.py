@@ -48,6 +48,7 @@ def assert_same_run(folder: Path, other: Path) -> None:
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(
     uninterrupted: Path, root: Path, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:

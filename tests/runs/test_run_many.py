@@ -27,6 +27,7 @@ def options(tiny: tuple[str, ...]) -> list[str]:
     return [option for option in tiny if option != "logger=none"]
 
 
+@pytest.mark.slow
 def test_the_same_runs_as_a_sweep(
     train: TrainCommand, options: list[str], script: Any, tmp_path: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_the_same_runs_as_a_sweep(
     assert len(losses[0]) == 2
 
 
+@pytest.mark.slow
 def test_tables_hold_the_runs_of_the_sweep_alone_and_their_commands_repeat_them(
     train: TrainCommand, options: list[str], script: Any, tmp_path: Path
 ) -> None:
@@ -70,6 +72,7 @@ def test_tables_hold_the_runs_of_the_sweep_alone_and_their_commands_repeat_them(
     assert json.loads(summary.read_text())["train/loss"] == runs["train/loss"][0]
 
 
+@pytest.mark.slow
 def test_stopped_its_runs_stop_between_two_steps_and_killed_it_takes_them_along(
     options: list[str], root: Path, wait_for: Any, tmp_path: Path
 ) -> None:

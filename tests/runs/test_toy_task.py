@@ -44,6 +44,7 @@ def test_at_most_sixty_lines() -> None:
     assert len((TOY / "toy_task.py").read_text().splitlines()) <= 60
 
 
+@pytest.mark.slow
 def test_killed_it_continues_to_the_same_numbers(root: Path, tmp_path: Path) -> None:
     options = (*SHARED, "logger=none", "trainer.max_epochs=400")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -69,6 +70,7 @@ def test_killed_it_continues_to_the_same_numbers(root: Path, tmp_path: Path) -> 
         assert all(torch.equal(states[0][name][key], states[1][name][key]) for key in states[0][name])
 
 
+@pytest.mark.slow
 def test_swept(root: Path, tmp_path: Path) -> None:
     sweep = (*SHARED, "method=taught,alone", "lr=0.1,0.2", "trainer.max_epochs=2")
     done = run(root, "scripts/run_many.py", *sweep, "--output", str(tmp_path))
@@ -77,6 +79,7 @@ def test_swept(root: Path, tmp_path: Path) -> None:
     assert folders == ["alone-seed0", "alone-seed0", "taught-seed0", "taught-seed0"]
 
 
+@pytest.mark.slow
 def test_searched(root: Path, tmp_path: Path) -> None:
     definition = tmp_path / "toy_search.yaml"
     definition.write_text(SEARCH.format(place=json.dumps(PLACE)))

@@ -41,6 +41,7 @@ def _finished(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_student_like_the_expert_solves_what_the_expert_solves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from ilc.experiments.cost.measurements.gradients import print_peak_of
 from ilc.experiments.cost.step_cost import peak_in_own_process
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="peak memory is read from Linux's /proc"
 )

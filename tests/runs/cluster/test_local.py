@@ -98,6 +98,7 @@ def test_a_defect_is_ours_and_ends_the_others(
     os.close(wait_for(partial(toy_jobs.lock, tmp_path)))  # Its holder goes.
 
 
+@pytest.mark.slow
 def test_the_scripts_run_there(
     cluster_file: Callable[..., Path], script: Any, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ trials: 2
 """
 
 
+@pytest.mark.slow
 def test_a_search_asks_here_and_trains_there(
     cluster_file: Callable[..., Path], script: Any, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:

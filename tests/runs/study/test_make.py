@@ -70,6 +70,7 @@ def calls(folder: Path) -> list[str]:
     return (folder / "calls").read_text().split()
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_and_repeats_no_finished_part(
     measured: Callable[..., Path], root: Path, wait_for: Any, tmp_path: Path
 ) -> None:
