@@ -1,0 +1,1 @@
+"""Numbers under results/linear_unit_tests that are no runs."""
