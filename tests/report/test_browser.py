@@ -268,6 +268,12 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Any, report: str) 
     with opened(browser, report, viewport={"width": 360, "height": 700}, has_touch=True) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         assert page.evaluate("document.querySelector('#curves svg').getBoundingClientRect().width") <= 360
+        assert page.evaluate("matchMedia('(pointer: coarse)').matches")
+        buttons, plot = (
+            page.evaluate(f"document.querySelector('#curves {part}').getBoundingClientRect().toJSON()")
+            for part in (".modebar-group", ".nsewdrag")
+        )
+        assert buttons["height"] > 0 and buttons["bottom"] <= plot["top"]
         assert (
             page.evaluate("parseFloat(getComputedStyle(document.querySelector('#runs td')).fontSize)") >= 14
         )

@@ -22,9 +22,11 @@ function ticks(where) {
 function draw(place, traces, layout, description) {
   place.setAttribute("aria-label", description);
   const nothing = { annotations: [{ text: plain(description), showarrow: false }], xaxis: { visible: false }, yaxis: { visible: false } };
+  // Where nothing can hover over a plot its buttons are always there: above it, not on it.
+  const isTouched = matchMedia("(pointer: coarse)").matches;
   const shared = {
-    margin: { l: 55, r: 12, t: 12, b: 48 }, showlegend: false, hovermode: "closest", autosize: true,
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+    margin: { l: 55, r: 12, t: isTouched ? 44 : 12, b: 48 }, showlegend: false, hovermode: "closest", autosize: true,
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: isTouched ? false : "zoom",
     font: { color: css("--text"), family: "system-ui, 'DejaVu Sans', sans-serif", size: 12 },
     hoverlabel: { bgcolor: css("--panel"), bordercolor: css("--line"), font: { color: css("--text") }, align: "left" },
   };
