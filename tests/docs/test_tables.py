@@ -21,6 +21,9 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
         "thumbnails": "README.md",
         "label_noise_rates": "memorisation.md",
         "linear_unit_tests": "linear_unit_tests.md",
+        "linear_unit_tests_time": "linear_unit_tests.md",
+        "linear_unit_tests_turned": "linear_unit_tests.md",
+        "spirals_rotated": "spirals.md",
     }
     thesis = {
         "figure4_4": "distillation.md",
