@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -25,16 +24,16 @@ def turn(n: int) -> Tensor:
 
 def oracle(gradients: Tensor, threshold: float) -> Tensor:
     """Direction by direction, and environment by environment."""
-    g = gradients.numpy()
-    left = np.linalg.eigh(sum(one @ one.T for one in g))[1]
-    right = np.linalg.eigh(sum(one.T @ one for one in g))[1]
-    update = np.zeros_like(g[0])
+    left = torch.linalg.eigh((gradients @ gradients.mT).sum(0)).eigenvectors
+    right = torch.linalg.eigh((gradients.mT @ gradients).sum(0)).eigenvectors
+    update = torch.zeros_like(gradients[0])
     for u in left.T:
         for v in right.T:
-            along = [float(u @ one @ v) for one in g]
-            if abs(sum(np.sign(along))) >= threshold * E:
-                update += np.mean(along) * np.outer(u, v)
-    return torch.from_numpy(update)
+            along = [float(u @ one @ v) for one in gradients]
+            signs = sum((value > 0) - (value < 0) for value in along)
+            if abs(signs) >= threshold * E:
+                update += sum(along) / E * torch.outer(u, v)
+    return update
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.6, 1.0])
