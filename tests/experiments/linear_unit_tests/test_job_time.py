@@ -30,9 +30,10 @@ MODULES = {
 
 def test_without_a_clone_it_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"git clone .*InvarianceUnitTests"):
-        parts(str(tmp_path))
+        parts(str(tmp_path))["1"]()
 
 
+@pytest.mark.slow
 def test_a_row_per_method(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
     for name, content in MODULES.items():

@@ -57,18 +57,18 @@ def parts(authors: str, steps: int = 200, repeats: int = 5) -> Parts:
         repeats: stretches.
 
     Raises:
-        UserError: no such clone there.
+        UserError: no such clone there, when a part is computed.
     """
+    return {problem: partial(_measure, problem, authors, steps, repeats) for problem in ("1", "2", "3")}
+
+
+def _measure(problem: str, authors: str, steps: int, repeats: int) -> Tables:
     scripts = Path(authors) / "scripts"
     if not (scripts / "models.py").exists():
         raise UserError(
             f"{authors} is no clone of the benchmark: git clone "
             f"https://github.com/facebookresearch/InvarianceUnitTests {authors}"
         )
-    return {problem: partial(_measure, problem, scripts, steps, repeats) for problem in ("1", "2", "3")}
-
-
-def _measure(problem: str, scripts: Path, steps: int, repeats: int) -> Tables:
     torch.set_num_threads(1)
     rows = []
     for method in THEIRS:
