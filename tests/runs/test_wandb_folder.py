@@ -101,3 +101,16 @@ def test_wandb_would_sync_it(folder: Path) -> None:
     """As far as that can be seen without a network: it names both folders and complains of neither."""
     said = call("sync", "--dry-run", *map(str, offline_folders(folder)))
     assert "Would sync 2 run(s)" in said and "rror:" not in said
+
+
+def test_a_second_run_of_the_process_is_mirrored_in_its_own_folder(
+    folder: Path, tiny: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W&B's service was started in the folder of the first one, and takes relative paths from there."""
+    assert folder.is_dir()
+    monkeypatch.chdir(tmp_path)
+    options = [option for option in tiny if option not in ("logger=none", "trainer.max_epochs=3")]
+    run(compose_experiment([*options, "trainer.max_epochs=1", "threads=1"]), Path("second"), "")
+    torch.use_deterministic_algorithms(False)
+    (offline,) = offline_folders(tmp_path / "second")
+    assert [record["exit_code"] for record in records(offline, "exit")] == [0]

@@ -64,7 +64,7 @@ class WandbLogger:
         online, known = options.mode == "online", _id_of(path)
         try:
             self._run = wandb.init(
-                dir=path,
+                dir=path.absolute(),  # W&B's service may be an earlier run's, started in another folder.
                 project=options.project,
                 mode=options.mode,
                 name=f"{run.name}-{run.method}-seed{run.seed}",
