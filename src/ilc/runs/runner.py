@@ -23,6 +23,7 @@ from ilc.runs.run_directory import RunDirectory
 from ilc.runs.run_files import fitting, read_summary
 from ilc.runs.run_options import RunOptions
 from ilc.runs.selection import LAST, RULES
+from ilc.runs.subnormals import subnormals_are_zero
 from ilc.runs.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
 from ilc.seeding import seed_for
 from ilc.stop_signals import Stopped, asked, finish_first
@@ -40,7 +41,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         UserError: anything a user can mend; what was written before stays as it is.
         Stopped: a signal asked for it, where the command listens (``ilc.stop_signals``).
     """
-    with joined() as processes, _one_speaker(processes), _memory_may_end():
+    with subnormals_are_zero(), joined() as processes, _one_speaker(processes), _memory_may_end():
         options = RunOptions.of(content)
         device = choose_device(options.device, options.threads)
         directory = RunDirectory(path, content, processes.is_writer)
