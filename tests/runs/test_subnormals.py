@@ -1,4 +1,4 @@
-"""Numbers too small for the usual form are zero while a run goes on, on each of PyTorch's threads, and not after it."""
+"""Numbers too small for the usual form are zero during a run, on each thread of PyTorch, and not after it."""
 
 from __future__ import annotations
 
