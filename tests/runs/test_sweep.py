@@ -93,4 +93,6 @@ def test_runs_in_turn_go_on_past_one_that_fails(
     assert "training diverged" in failures[bad]
     assert (bad / "failed.txt").read_text() == f"{failures[bad]}\n"
     assert (good / "done").exists()
-    assert "epoch 3 of 3" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "epoch 3 of 3" in said
+    assert [line for line in said.splitlines() if line.startswith("run ")] == ["run 1 of 2", "run 2 of 2"]

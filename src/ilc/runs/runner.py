@@ -28,6 +28,9 @@ from ilc.runs.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
 from ilc.seeding import seed_for
 from ilc.stop_signals import Stopped, asked, finish_first
 
+COMPLETED = "completed"
+"""Why a run ended that went through all of its epochs."""
+
 
 def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
     """Train, or continue an interrupted run, or do nothing when it is done; return the summary.
@@ -63,6 +66,8 @@ def _reached(title: str, summary: Metrics) -> str:
     shown = shown or [key for key in numeric if key.startswith("train/")]
     numbers = ", ".join(f"{key} {summary[key]:.4g}" for key in shown)
     when = f"epoch {summary.get('epoch')}, selection: {summary.get('selection')}"
+    if summary.get("stopped") != COMPLETED:
+        when += f", ended early: {summary.get('stopped')}"
     return f"{title}: reached {numbers or 'no metric'} ({when})"
 
 
@@ -202,7 +207,7 @@ class _Run:
         return {
             **selected,
             "selection": trainer.selection,
-            "stopped": trainer.reason_to_stop(evaluations) or "completed",
+            "stopped": trainer.reason_to_stop(evaluations) or COMPLETED,
             "data_source": self._task.data.source,
             **self._task.remarks(evaluations, selected),
             "parameters": sum(p.numel() for p in self._task.model.parameters() if p.requires_grad),

@@ -114,13 +114,14 @@ def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgres
 
 
 def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
-    """Make the runs one after another in this process, which shows what they print and each folder.
+    """Make the runs one after another in this process, which counts them and shows what they print.
 
     Returns:
         As ``make``.
     """
     failures = {}
-    for folder, overrides in runs.items():
+    for number, (folder, overrides) in enumerate(runs.items(), start=1):
+        print(f"run {number} of {len(runs)}")
         try:
             train(overrides, folder, sweep=True)
         except UserError as error:
