@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,17 @@ def test_states_are_counted_and_every_run_is_in_the_table(page: Any) -> None:
     assert sorted(set(column(page, "state"))) == ["damaged", "done", "failed", "running", "stopped"]
     assert page.title() == "Runs"  # A folder's name is a script that would change it.
     assert "<script>" in " ".join(column(page, "run"))
+
+
+def test_a_run_without_the_usual_metrics_shows_its_own(
+    browser: Any, hundred: list[Record], tmp_path: Path
+) -> None:
+    other = replace(hundred[1], metrics={"test/error_E0": 7.5, "test/error": 1.5, "epoch": 3.0}, curves={})
+    with opened(
+        browser, written(tmp_path, render([hundred[0], other], {}, [], "")), "#runs tbody tr"
+    ) as page:
+        assert column(page, "test/error")[1] == "1.5" and "." not in column(page, "test/error")[0]
+        assert not page.locator("#runs thead button:text-is('test/error_E0')").count()
 
 
 def test_sort_by_a_header_and_by_any_key(page: Any) -> None:

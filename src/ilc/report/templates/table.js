@@ -6,9 +6,16 @@ let added = [];
 let showsAll = false;
 const opened = new Set();
 
+// The usual ones, and of a run that has none of them its own first.
+function shownMetrics(runs) {
+  const usual = metricNames(runs).filter((name) => /^(test|train)\/(accuracy|loss|kl)$/.test(name)).slice(0, 3);
+  const without = runs.filter((run) => !usual.some((name) => name in run.metrics));
+  return [...new Set([...usual, ...without.flatMap((run) => metricNames([run]).slice(0, 1))])];
+}
+
 function columnsOf(runs) {
   const differ = differing(runs);
-  const metrics = metricNames(runs).filter((name) => /^(test|train)\/(accuracy|loss|kl)$/.test(name)).slice(0, 3);
+  const metrics = shownMetrics(runs);
   const fixed = ["state", ...(values(runs, "experiment").length > 1 ? ["experiment"] : []), "method", "seed"];
   const own = differ.filter((name) => !fixed.includes(name));
   const chosen = [...fixed, ...own.slice(0, MOST_COLUMNS), ...metrics.map((name) => METRIC + name), ...added];
