@@ -39,6 +39,7 @@ def main(config: DictConfig) -> None:
     if config.snapshot and restore_snapshot(Path(config.snapshot), folder):
         print(f"beginning with the snapshot in {config.snapshot}")
     network, frames = train_expert(options, folder, device)
+    network = network.half().float()  # As it is kept: what is measured is what others get.
     sheet = {
         "what": "PPO on CoinRun, trained by scripts/train_expert.py; far fewer frames than the paper's 400M",
         **vars(options),

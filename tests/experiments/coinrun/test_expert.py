@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from ilc.errors import UserError
-from ilc.experiments.coinrun.expert import SHIPPED, load_expert
+from ilc.experiments.coinrun.expert import SHIPPED, load_expert, save_expert
 from ilc.experiments.coinrun.expert_options import ExpertOptions
 from ilc.experiments.coinrun.expert_patches import PatchVecEnv
 from ilc.experiments.coinrun.expert_training import network_of, policy_settings, train_expert
@@ -153,6 +153,21 @@ def test_the_shipped_expert_is_small_and_plain() -> None:
     first, last = expert.sheet["levels_evaluated_on"]
     assert last < expert.sheet["levels_trained_on"][0]
     assert last - first + 1 == expert.sheet["evaluated_levels"]
+
+
+def test_an_expert_is_kept_in_half_precision_and_read_in_single(tmp_path: Path) -> None:
+    network = ExpertNetwork(8, 32, 1)
+    sheet = {"width": 8, "features": 32, "blocks": 1}
+    save_expert(tmp_path, network, sheet)
+    assert {value.dtype for value in torch.load(tmp_path / "expert.pt", weights_only=True).values()} == {
+        torch.float16
+    }
+    once = load_expert(tmp_path).network
+    frames = torch.randint(0, 256, (5, 3, 64, 64), dtype=torch.uint8)
+    torch.testing.assert_close(once.distribution(frames), network.distribution(frames), rtol=0, atol=1e-3)
+    save_expert(tmp_path, once, sheet)
+    again = load_expert(tmp_path).network
+    assert torch.equal(again.distribution(frames), once.distribution(frames))
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ class Expert(NamedTuple):
 
 
 def save_expert(folder: Path, network: ExpertNetwork, sheet: dict[str, Any]) -> None:
-    """Write ``expert.pt`` (a state dict, nothing that runs code) and ``expert.json``.
+    """Write ``expert.pt`` (a state dict in half precision, nothing that runs code) and ``expert.json``.
 
     Args:
         folder: made if it is not there.
@@ -37,13 +37,14 @@ def save_expert(folder: Path, network: ExpertNetwork, sheet: dict[str, Any]) -> 
         UserError: the folder cannot be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    content = in_memory(lambda file: torch.save(network.state_dict(), file))
+    halves = {name: value.half() for name, value in network.state_dict().items()}
+    content = in_memory(lambda file: torch.save(halves, file))
     write_atomically(folder / "expert.pt", lambda file: file.write(content))
     write_json(folder / "expert.json", {**sheet, "sha256": hashlib.sha256(content).hexdigest()})
 
 
 def load_expert(folder: Path = SHIPPED) -> Expert:
-    """Read an expert, checked by its hash; without a folder the one that comes with the package.
+    """Read an expert (in float32), checked by its hash; without a folder the one that comes with the package.
 
     Raises:
         UserError: a file is missing, damaged or not the one that the sheet describes.
