@@ -21,8 +21,9 @@ from ilc.experiments.coinrun.network import ExpertNetwork
 from ilc.experiments.coinrun.play import draw_actions
 from ilc.seeding import seed_for
 
-OPTIONS = CollectionOptions(n_levels=6, states_per_level=20, n_test=40, seed=0)
-ARRAYS = ("train_frames", "train_distributions", "test_frames", "test_distributions")
+OPTIONS = CollectionOptions(n_levels=6, states_per_level=20, n_test=40, n_validation=30, seed=0)
+SPLITS = ("train", "test", "validation")
+ARRAYS = tuple(f"{split}_{kind}" for split in SPLITS for kind in ("frames", "distributions"))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,8 @@ def test_shapes_and_manifest(collected: Path, expert: Expert) -> None:
     assert arrays["train_frames"].shape == (120, 3, 64, 64)
     assert arrays["train_frames"].dtype == np.uint8
     assert arrays["test_distributions"].shape == (40, 15)
-    for split in ("train", "test"):
+    assert arrays["validation_distributions"].shape == (30, 15)
+    for split in SPLITS:
         np.testing.assert_allclose(arrays[f"{split}_distributions"].sum(axis=1), 1, rtol=1e-5)
         assert (
             arrays[f"{split}_frames"].reshape(-1, 3 * 64 * 64).std(axis=1).min() > 0
@@ -64,16 +66,15 @@ def test_shapes_and_manifest(collected: Path, expert: Expert) -> None:
     assert manifest["seed"] == 0
 
 
-def test_training_and_test_levels_do_not_overlap(collected: Path) -> None:
+def test_levels_of_different_splits_do_not_overlap(collected: Path) -> None:
     manifest = json.loads((collected / "manifest.json").read_text())
-    train, test = manifest["train_levels"], manifest["test_levels"]
-    assert len(set(train)) == 6
-    assert len(set(test)) == len(test) == 40  # Every test state from a level of its own.
-    assert not set(train) & set(test)
+    levels = [manifest[f"{split}_levels"] for split in SPLITS]
+    assert [len(ours) for ours in levels] == [6, 40, 30]  # Each state but the training ones of its own level.
+    assert len(set().union(*levels)) == 76
 
 
 def test_the_distributions_are_the_experts_for_these_frames(collected: Path, expert: Expert) -> None:
-    for split in ("train", "test"):
+    for split in SPLITS:
         frames = torch.from_numpy(np.load(collected / f"{split}_frames.npy"))
         distributions = torch.from_numpy(np.load(collected / f"{split}_distributions.npy"))
         torch.testing.assert_close(expert.network.distribution(frames), distributions, rtol=1e-4, atol=1e-5)
@@ -83,6 +84,7 @@ def test_frames_come_from_the_levels_of_the_manifest(collected: Path, expert: Ex
     """Played again, state by state, asking the game for its level each time."""
     manifest = json.loads((collected / "manifest.json").read_text())
     levels = {"train": np.repeat(manifest["train_levels"], 20), "test": manifest["test_levels"]}
+    levels["validation"] = manifest["validation_levels"]
     frames_of_split = {split: np.load(collected / f"{split}_frames.npy") for split in levels}
     compared = 0
     for number, shard in enumerate(plan.shards(OPTIONS)):
@@ -100,17 +102,18 @@ def test_frames_come_from_the_levels_of_the_manifest(collected: Path, expert: Ex
             probabilities = expert.network.distribution(torch.from_numpy(np.ascontiguousarray(frames)))
             game.act(draw_actions(probabilities, random))
         game.close()
-    assert compared == 160
+    assert compared == 190
 
 
 def test_states_are_spread_over_the_play() -> None:
-    shards = list(plan.shards(CollectionOptions(4, 500, 300, 0)))
+    shards = list(plan.shards(CollectionOptions(4, 500, 300, 0, 0)))
     steps = np.concatenate([np.concatenate(shard.steps) for shard in shards if shard.split == "train"])
     assert 0.9 < steps.mean() / ((plan.HORIZON - 1) / 2) < 1.1
     rows = {
         split: np.sort(np.concatenate([np.concatenate(s.rows) for s in shards if s.split == split]))
         for split in ("train", "test")
     }
+    assert {shard.split for shard in shards} == set(rows)
     np.testing.assert_array_equal(rows["train"], np.arange(2000))  # Every row once.
     np.testing.assert_array_equal(rows["test"], np.arange(300))
 
@@ -147,20 +150,28 @@ def test_what_is_there_is_not_collected_again(
 ) -> None:
     assert collect(collected.parent, OPTIONS, expert) == collected
     assert capsys.readouterr().out == ""
-    other = CollectionOptions(6, 20, 40, seed=1)
+    other = CollectionOptions(6, 20, 40, 30, seed=1)
     path = collect(collected.parent, other, expert)
     assert path != collected
-    assert "collecting 160 CoinRun states" in capsys.readouterr().out
+    assert "collecting 190 CoinRun states" in capsys.readouterr().out
     a, b = (np.load(folder / "train_frames.npy") for folder in (path, collected))
     assert not np.array_equal(a, b)
     shutil.rmtree(path)
 
 
 @pytest.mark.parametrize(
-    "numbers", [(0, 1, 1, 0), (1, 0, 1, 0), (1, 1, 0, 0), (1, 1, 1, -1), (20_000, 1, 1, 0)]
+    "numbers",
+    [
+        (0, 1, 1, 0, 0),
+        (1, 0, 1, 0, 0),
+        (1, 1, 0, 0, 0),
+        (1, 1, 1, -1, 0),
+        (1, 1, 1, 0, -1),
+        (20_000, 1, 1, 0, 0),
+    ],
 )
-def test_bad_sizes_are_refused(numbers: tuple[int, int, int, int]) -> None:
-    with pytest.raises(UserError, match="training and"):
+def test_bad_sizes_are_refused(numbers: tuple[int, int, int, int, int]) -> None:
+    with pytest.raises(UserError, match="training, 40000 test and"):
         CollectionOptions(*numbers)
 
 

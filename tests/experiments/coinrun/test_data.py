@@ -42,6 +42,14 @@ def test_environments(data: Environments) -> None:
     assert data.references["constant/kl"] > 0
 
 
+def test_validation_states_leave_the_others_as_they_are(data: Environments, data_dir: Path) -> None:
+    more = make_coinrun(str(data_dir), **SIZES, n_validation=7)
+    assert list(data.evaluation) == ["test"] and list(more.evaluation) == ["test", "validation"]
+    assert more.evaluation["validation"].inputs.shape == (7, 3, 64, 64)
+    assert torch.equal(more.inputs, data.inputs)
+    assert torch.equal(more.evaluation["test"].targets, data.evaluation["test"].targets)
+
+
 def test_frames_stay_in_their_file(data: Environments, data_dir: Path) -> None:
     """What the tensors point to is the mapped file; moving and pooling copy nothing."""
     maps = Path("/proc/self/maps")

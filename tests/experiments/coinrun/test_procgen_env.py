@@ -10,7 +10,13 @@ import pytest
 
 from ilc.errors import UserError
 from ilc.experiments.coinrun.game import frames_of, make_game, make_pinned_game
-from ilc.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, EXPERT_TRAIN, UNSEEN
+from ilc.experiments.coinrun.levels import (
+    CLONING_TEST,
+    CLONING_TRAIN,
+    CLONING_VALIDATION,
+    EXPERT_TRAIN,
+    UNSEEN,
+)
 from ilc.experiments.coinrun.procgen_env import CoinRunVecEnv
 
 RIGHT_UP = 8
@@ -141,7 +147,8 @@ def test_pinned_games_keep_their_levels() -> None:
 
 
 def test_levels_for_different_uses_do_not_meet() -> None:
-    ranges = sorted([CLONING_TRAIN, CLONING_TEST, UNSEEN, EXPERT_TRAIN], key=lambda r: r.start)
+    uses = [CLONING_TRAIN, CLONING_TEST, CLONING_VALIDATION, UNSEEN, EXPERT_TRAIN]
+    ranges = sorted(uses, key=lambda r: r.start)
     assert all(one.stop <= other.start for one, other in itertools.pairwise(ranges))
     game = make_game(64, EXPERT_TRAIN, "easy", seed=5)
     assert all(int(info["level_seed"]) in EXPERT_TRAIN for info in game.get_info())

@@ -25,7 +25,7 @@ from ilc.errors import UserError
 from ilc.experiments.coinrun.collection_plan import HORIZON, CollectionOptions, Shard, shards
 from ilc.experiments.coinrun.expert import Expert
 from ilc.experiments.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make_pinned_game
-from ilc.experiments.coinrun.levels import CLONING_TRAIN
+from ilc.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_VALIDATION
 from ilc.experiments.coinrun.play import draw_actions
 from ilc.locked import locked
 from ilc.runs.jobs import run_jobs
@@ -41,8 +41,9 @@ _memmap: Any = open_memmap  # Numpy left it without types.
 def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
     """Make sure that the dataset is in ``folder``; return its own folder below.
 
-    Arrays ``train_frames.npy`` ``[E, N, 3, 64, 64]`` and ``test_frames.npy`` ``[M, 3, 64, 64]`` (uint8),
-    ``*_distributions.npy`` ``[..., 15]`` (float32) and ``manifest.json``. Until all is there it lies in
+    Arrays ``train_frames.npy`` ``[E * N, 3, 64, 64]``, ``test_frames.npy`` ``[M, 3, 64, 64]`` and perhaps
+    ``validation_frames.npy`` (uint8), ``*_distributions.npy`` ``[..., 15]`` (float32) and
+    ``manifest.json``. Until all is there it lies in
     a folder ``.part``, from which an interrupted collection continues. Says what it does.
 
     Raises:
@@ -51,6 +52,8 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
     mode = expert.sheet["mode"]
     wanted = {**asdict(options), "mode": mode, "expert_sha256": expert.sha256, "horizon": HORIZON}
     name = f"{mode}-{options.n_levels}x{options.states_per_level}-{options.n_test}"
+    if options.n_validation:
+        name += f"-{options.n_validation}"
     path = folder / f"{name}-seed{options.seed}-{expert.sha256[:8]}"
     if (path / MANIFEST).exists():
         return path
@@ -74,7 +77,7 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
     _check_room(part, options)
     part.mkdir(exist_ok=True)
     portions = list(shards(options))
-    n_states = options.n_levels * options.states_per_level + options.n_test
+    n_states = sum(_rows(options).values())
     done = _shards_done(part / "progress.json")
     waiting = [i for i in range(len(portions)) if i not in done]
     Console().print(
@@ -99,13 +102,12 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
         ):
             done.append(i)
             write_json(part / "progress.json", {"shards_done": done})
-    test_levels = np.empty(options.n_test, dtype=np.int64)
-    for shard in portions:
-        if shard.split == "test":
-            test_levels[np.concatenate(shard.rows)] = shard.levels
-    train_levels = list(CLONING_TRAIN[: options.n_levels])
-    manifest = {**wanted, "train_levels": train_levels, "test_levels": test_levels.tolist()}
-    write_json(part / MANIFEST, manifest)
+    levels = {
+        "train_levels": list(CLONING_TRAIN[: options.n_levels]),
+        "test_levels": list(CLONING_TEST[: options.n_test]),
+        "validation_levels": list(CLONING_VALIDATION[: options.n_validation]),
+    }
+    write_json(part / MANIFEST, {**wanted, **levels})
     part.rename(path)
 
 
@@ -153,12 +155,18 @@ def _play(number: int, shard: Shard, expert: Expert, seed: int, folder: Path) ->
 
 def arrays(options: CollectionOptions) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
     """The files of a dataset: type and shape of each."""
-    rows = {"train": options.n_levels * options.states_per_level, "test": options.n_test}
     files: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {}
-    for split, n in rows.items():
+    for split, n in _rows(options).items():
         files[f"{split}_frames.npy"] = np.uint8, (n, *FRAME_SHAPE)
         files[f"{split}_distributions.npy"] = np.float32, (n, N_ACTIONS)
     return files
+
+
+def _rows(options: CollectionOptions) -> dict[str, int]:
+    """States by split, of those that there are."""
+    train = options.n_levels * options.states_per_level
+    rows = {"train": train, "test": options.n_test, "validation": options.n_validation}
+    return {split: n for split, n in rows.items() if n}
 
 
 def damaged(path: Path, name: str, error: object) -> str:

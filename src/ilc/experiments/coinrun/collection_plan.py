@@ -1,8 +1,8 @@
 """Which states of CoinRun to collect: the options, and the work cut into portions.
 
 Each level is played by games pinned to it, episode after episode, for ``HORIZON`` steps; the states
-to keep are positions in that play drawn beforehand, uniformly and without replacement. Training and
-test states therefore have the same distribution, from disjoint levels.
+to keep are positions in that play drawn beforehand, uniformly and without replacement. Training,
+test and validation states therefore have the same distribution, from disjoint levels.
 Deviation: the paper says no more than "sampled randomly from trajectories" (appendix to section 3.3).
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ilc.errors import UserError
-from ilc.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN
+from ilc.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_VALIDATION
 from ilc.seeding import seed_for
 
 HORIZON = 128
@@ -32,6 +32,7 @@ class CollectionOptions:
         n_levels: training levels, one environment each (64 in the paper).
         states_per_level: states of each (1,000 in the paper).
         n_test: test states, each from a level of its own (2,000 in the paper).
+        n_validation: validation states likewise, or none (0, as in the paper).
         seed: of the actions and of the choice of states.
 
     Raises:
@@ -41,6 +42,7 @@ class CollectionOptions:
     n_levels: int
     states_per_level: int
     n_test: int
+    n_validation: int
     seed: int
 
     def __post_init__(self) -> None:
@@ -48,11 +50,12 @@ class CollectionOptions:
             1 <= self.n_levels <= len(CLONING_TRAIN)
             and self.states_per_level >= 1
             and 1 <= self.n_test <= len(CLONING_TEST)
+            and 0 <= self.n_validation <= len(CLONING_VALIDATION)
             and self.seed >= 0
         ):
             raise UserError(
-                f"CoinRun has {len(CLONING_TRAIN)} training and {len(CLONING_TEST)} test levels and needs "
-                f"states and a seed from 0, got {self}"
+                f"CoinRun has {len(CLONING_TRAIN)} training, {len(CLONING_TEST)} test and "
+                f"{len(CLONING_VALIDATION)} validation levels and needs states and a seed from 0, got {self}"
             )
 
 
@@ -87,8 +90,15 @@ def shards(options: CollectionOptions) -> Iterator[Shard]:
                 shard.steps.append(chosen[here] % HORIZON)
                 shard.rows.append(rows[here])
         yield shard
-    # One state per test level. Those that are due early are played together, and not longer.
-    due = random.integers(0, HORIZON, options.n_test)
-    for rows in np.split(np.argsort(due, kind="stable"), range(GAMES_AT_ONCE, options.n_test, GAMES_AT_ONCE)):
-        levels = [CLONING_TEST[int(row)] for row in rows]
-        yield Shard("test", levels, [due[[row]] for row in rows], [rows[[i]] for i in range(len(rows))])
+    yield from _one_each("test", CLONING_TEST[: options.n_test], random)
+    yield from _one_each("validation", CLONING_VALIDATION[: options.n_validation], random)
+
+
+def _one_each(split: str, levels: range, random: np.random.Generator) -> Iterator[Shard]:
+    """One state per level. Those that are due early are played together, and not longer."""
+    due = random.integers(0, HORIZON, len(levels))
+    order = np.argsort(due, kind="stable")
+    for rows in np.split(order, range(GAMES_AT_ONCE, len(levels), GAMES_AT_ONCE)):
+        if len(rows):
+            played = [levels[int(row)] for row in rows]
+            yield Shard(split, played, [due[[row]] for row in rows], [rows[[i]] for i in range(len(rows))])

@@ -22,13 +22,14 @@ def make_coinrun(
     n_environments: int = 64,
     examples_per_environment: int = 1000,
     n_test: int = 2000,
+    n_validation: int = 0,
     collection_seed: int = 0,
 ) -> Environments:
     """Load the states, or collect them first with the expert that comes with the package.
 
     Inputs ``[E, N, 3, 64, 64]`` uint8, mapped from their files; targets ``[E, N, 15]``, the expert's
-    action distribution. Every environment is one level; the test states are from other levels, one
-    each. All seeds of a run share the states: ``collection_seed`` makes others.
+    action distribution. Every environment is one level; the test and validation states are from other
+    levels, one each. All seeds of a run share the states: ``collection_seed`` makes others.
 
     Args:
         data_dir: the states lie below it in ``coinrun/``, 12 kB each.
@@ -36,6 +37,7 @@ def make_coinrun(
         n_environments: E, levels.
         examples_per_environment: N, states of each.
         n_test: test states.
+        n_validation: validation states, to choose settings by; 0 for none.
         collection_seed: of the play and of the choice of states.
 
     Raises:
@@ -49,7 +51,9 @@ def make_coinrun(
 
     if source not in SOURCES:
         raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
-    options = CollectionOptions(n_environments, examples_per_environment, n_test, collection_seed)
+    options = CollectionOptions(
+        n_environments, examples_per_environment, n_test, n_validation, collection_seed
+    )
     expert = load_expert()
     path = collect(Path(data_dir) / "coinrun", options, expert)
     shape = (n_environments, examples_per_environment)
@@ -58,14 +62,18 @@ def make_coinrun(
     frames, distributions = (
         torch.unflatten(files[f"train_{kind}.npy"], 0, shape) for kind in ("frames", "distributions")
     )
-    test = Split(files["test_frames.npy"], files["test_distributions.npy"])
+    evaluation = {
+        split: Split(files[f"{split}_frames.npy"], files[f"{split}_distributions.npy"])
+        for split in ("test", "validation")
+        if f"{split}_frames.npy" in files
+    }
     return Environments(
         inputs=frames,
         targets=distributions,
-        evaluation={"test": test},
+        evaluation=evaluation,
         source=f"CoinRun ({mode} levels), own PPO expert ({millions:.2g}M frames, {expert.sha256[:8]})",
         # The test risk of the best student that does not look at the frame.
-        references={"constant/kl": _constant_kl(distributions.flatten(0, 1), test.targets)},
+        references={"constant/kl": _constant_kl(distributions.flatten(0, 1), evaluation["test"].targets)},
         distributions=True,
         in_file=True,
     )
