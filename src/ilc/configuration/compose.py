@@ -44,10 +44,16 @@ def tuned_settings(chosen: Mapping[str, Any]) -> str | None:
     Args:
         chosen: what Hydra chose of every group, its ``runtime.choices``.
     """
-    name = chosen.get("tuned")
-    if name not in choices("tuned"):
+    name = tuned_choice(chosen)
+    if name is None:
         return None
     return f"settings of conf/tuned/{name}.yaml, unless given; '~tuned' leaves them out"
+
+
+def tuned_choice(chosen: Mapping[str, Any]) -> str | None:
+    """Which of ``conf/tuned`` the best known settings of a run come from; see ``tuned_settings``."""
+    name = chosen.get("tuned")
+    return name if name in choices("tuned") else None
 
 
 def command_of(overrides: Sequence[str], sweep: bool = False) -> str:

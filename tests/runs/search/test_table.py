@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,11 @@ def test_the_rule_says_what_is_done(definition: Any) -> None:
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_the_exported_config_repeats_the_chosen_trial(definition: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("base", ["~tuned", "tuned=published/spirals"])
+def test_the_exported_config_repeats_the_chosen_trial(base: str, definition: Any, tmp_path: Path) -> None:
+    """Also where the trials themselves took settings from another such file."""
     wanted = definition("model.dropout=0.25", "trainer.stop_below=0.01", trials=3, seed=2)
+    wanted = replace(wanted, fixed=(base, *wanted.fixed[1:]))
     search(wanted, tmp_path / "search", 1)
     stored = open_storage(wanted, tmp_path / "search")
     trials = tabulate_trials(stored, wanted, tmp_path / "search")
@@ -65,3 +69,5 @@ def test_the_exported_config_repeats_the_chosen_trial(definition: Any, tmp_path:
     tuned = compose_experiment([path, "experiment=spirals", "tuned=searched/tiny", "seed=0"])
     assert differences(tuned, compose_experiment(overrides_of(wanted, best.params))) == ["trainer.stop_below"]
     assert best.params["optimizer"] == tuned["optimizer"]["name"]
+    # A setting of that file which no override names.
+    assert tuned["dataset"]["revolutions"] == (3.0 if base == "~tuned" else 1.0)

@@ -9,6 +9,7 @@ import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
+from ilc.configuration.compose import compose_config, tuned_choice
 from ilc.configuration.groups import CONF
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.table import best_trial
@@ -35,7 +36,9 @@ def tuned_config(stored: optuna.Study, trials: pd.DataFrame, definition: Definit
     """
     best = best_trial(trials, definition)
     # From the storage: a table's columns do not keep the values' types.
-    groups, settings = _settings(overrides_of(definition, stored.get_trials()[int(best.number)].params))
+    overrides = overrides_of(definition, stored.get_trials()[int(best.number)].params)
+    groups, settings = _settings(overrides)
+    base = tuned_choice(compose_config(overrides).hydra.runtime.choices)
     states = trials.state.value_counts()
     experiment = next((o for o in definition.fixed if o.startswith("experiment=")), "")
     kind = {"random": "random search", "tpe": "Optuna's TPE"}[definition.sampler]
@@ -47,8 +50,10 @@ def tuned_config(stored: optuna.Study, trials: pd.DataFrame, definition: Definit
         *(f"# {part}" for part in f"Rule: {definition.rule}.".split("; ")),
         f"# Made by: python scripts/search.py {definition.name} --export",
     ]
-    if groups:
-        lines += ["defaults:", *(f"  - override /{group}: {choice}" for group, choice in groups.items())]
+    if groups or base is not None:
+        # What the trials took from another such file, first; what they chose themselves has the last word.
+        lines += ["defaults:", *([] if base is None else [f"  - /tuned/{base}", "  - _self_"])]
+        lines += [f"  - override /{group}: {choice}" for group, choice in groups.items()]
     return "\n".join(lines) + "\n" + (OmegaConf.to_yaml(OmegaConf.create(settings)) if settings else "")
 
 
