@@ -64,7 +64,7 @@ def test_a_run_says_what_it_takes_what_it_reached_and_what_shows_it(
 def test_a_run_that_ends_before_its_last_epoch_says_why(train: TrainCommand, tiny: tuple[str, ...]) -> None:
     for again in (False, True):
         done = train(*tiny, "trainer.stop_below=1", "optimizer.lr=1e-9", "hydra.run.dir=run")
-        assert "(epoch 2, selection: last, ended early: hopeless)" in done.stdout
+        assert "(epoch 2, selection: last, stopped: hopeless)" in done.stdout
         assert ("done before" in done.stdout) == again
 
 

@@ -67,7 +67,7 @@ def _reached(title: str, summary: Metrics) -> str:
     numbers = ", ".join(f"{key} {summary[key]:.4g}" for key in shown)
     when = f"epoch {summary.get('epoch')}, selection: {summary.get('selection')}"
     if summary.get("stopped") != COMPLETED:
-        when += f", ended early: {summary.get('stopped')}"
+        when += f", stopped: {summary.get('stopped')}"
     return f"{title}: reached {numbers or 'no metric'} ({when})"
 
 
