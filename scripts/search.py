@@ -24,7 +24,7 @@ from ilc.configuration.command_line import command_parser, report_command, run_c
 from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import write_files
 from ilc.runs.run_files import OUTPUTS
-from ilc.runs.search.definition import load_definition
+from ilc.runs.search.definition_file import load_definition
 from ilc.runs.search.files import RESULTS, search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
 

@@ -14,6 +14,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from ilc.configuration.compose import combinations, compose_experiment
+from ilc.runs.search.definition_file import load_definition
 from ilc.runs.sweep_options import leave_out_foreign_options
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
@@ -121,9 +122,12 @@ def test_names_exist(commands: dict[str, list[str]], root: Path) -> None:
     def lies_in(folder: str, suffix: str = ".yaml") -> Callable[[str], bool]:
         return lambda name: any(root.glob(f"{folder}/{name}{suffix}"))
 
+    def is_search(name: str) -> bool:
+        return load_definition(name).name == name
+
     exists = {
         "study.py": lies_in("conf/study"),
-        "search.py": lies_in("conf/search"),
+        "search.py": is_search,
         "benchmark.py": lies_in("src/ilc/experiments/cost/measurements", ".py"),
         "make_figures.py": lies_in("results/*", ".*"),
     }

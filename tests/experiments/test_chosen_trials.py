@@ -7,16 +7,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ilc.runs.search.definition import load_definition
+from ilc.runs.search.definition_file import load_definition
 from ilc.runs.search.table import best_trial
 
-TABLES = sorted((Path(__file__).parents[2] / "results").glob("*/search/*_trials.csv"))
+RESULTS = Path(__file__).parents[2] / "results"
+TABLES = sorted(RESULTS.glob("*/search/**/*_trials.csv"))
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
 def test_the_rule_chooses_the_trial_that_is_marked(path: Path) -> None:
     trials = pd.read_csv(path)
-    definition = load_definition(path.stem.removesuffix("_trials"))
+    definition = load_definition("/".join(path.relative_to(RESULTS).parts[2:]).removesuffix("_trials.csv"))
     assert trials.chosen.dtype == bool
     assert trials.number[trials.chosen].tolist() == [best_trial(trials, definition).number]
     columns = list(trials.columns)

@@ -48,7 +48,12 @@ def _makes(step: Mapping[str, Any], file: str) -> bool:
     (content,) = step.values()
     tables = [f"{content['to']}_{kind}.csv" for kind in ("runs", "curves")] if content.get("to") else []
     trials = [f"/search/{name}_trials.csv" for name in content.get("names", ())]
-    return file in [*tables, *content.get("makes", ())] or file.endswith(tuple(trials))
+    of_parts = [f"/search/{name}/" for name in content.get("names", ())]
+    return (
+        file in [*tables, *content.get("makes", ())]
+        or file.endswith(tuple(trials))
+        or any(folder in file for folder in of_parts)
+    )
 
 
 def hours(results: Path) -> dict[str, pd.DataFrame]:

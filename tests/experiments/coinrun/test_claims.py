@@ -11,7 +11,7 @@ import pytest
 from ilc.experiments.coinrun.claims.generalisation import claims
 from ilc.experiments.coinrun.figures.figure18 import interval_of_the_mean
 from ilc.experiments.coinrun.trials import FOLDER, STUDIES, TOP, all_trials, counts, read_curves, read_trials
-from ilc.runs.search.definition import load_definition
+from ilc.runs.search.definition_file import load_definition
 
 N = 12
 

@@ -10,7 +10,7 @@ from optuna import create_study
 from optuna.samplers import RandomSampler
 
 from ilc.errors import UserError
-from ilc.runs.search.definition import FOLDER, load_definition
+from ilc.runs.search.definition_file import FOLDER, load_definition, load_definitions
 from ilc.runs.search.space import check_range, draw, override
 from ilc.runs.search.trial import check_overrides
 
@@ -25,7 +25,8 @@ trials: 3
 
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_every_committed_search_composes(path: Path) -> None:
-    check_overrides(load_definition(path.stem))
+    for definition in load_definitions(path.stem):
+        check_overrides(definition)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,41 @@ def test_errors_are_readable(line: str, replacement: str, message: str, tmp_path
     path.write_text(GOOD.replace(line, replacement))
     with pytest.raises(UserError, match=message):
         load_definition(str(path))
+
+
+SEVERAL = (
+    GOOD
+    + """
+each:
+  one: {fixed: [aggregator=mean]}
+  two: {fixed: [aggregator=and_mask], space: {aggregator.agreement_threshold: {uniform: [0, 1]}}}
+"""
+)
+
+
+def test_a_file_may_hold_several_searches_that_share_most(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(SEVERAL)
+    one, two = load_definitions(str(path))
+    assert (one.name, two.name) == ("own/one", "own/two")
+    assert one.fixed == ("experiment=spirals", "aggregator=mean")
+    assert list(one.space) == ["optimizer.lr"]
+    assert list(two.space) == ["optimizer.lr", "aggregator.agreement_threshold"]
+    assert load_definition(f"{path}/two") == two
+    assert load_definitions(f"{path}/one") == [one]
+    with pytest.raises(UserError, match=r"name one of them: \S+own.yaml/one, \S+own.yaml/two"):
+        load_definition(str(path))
+    with pytest.raises(UserError, match="no search 'three': there are one, two"):
+        load_definition(f"{path}/three")
+    path.write_text(GOOD)
+    with pytest.raises(UserError, match="no search 'one': there are none"):
+        load_definition(f"{path}/one")
+    path.write_text(SEVERAL.replace("space: {aggr", "ranges: {aggr"))
+    with pytest.raises(UserError, match=r"unknown key 'each.two.ranges'"):
+        load_definitions(str(path))
+    path.write_text(SEVERAL.replace("{fixed: [aggregator=mean]}", "aggregator=mean"))
+    with pytest.raises(UserError, match="each must be name: what that search has of its own"):
+        load_definitions(str(path))
 
 
 def test_an_unknown_search_names_those_there_are() -> None:

@@ -13,7 +13,7 @@ from optuna.trial import TrialState
 from ilc.configuration.compose import compose_experiment
 from ilc.errors import UserError
 from ilc.runs.search.asker import Asker
-from ilc.runs.search.definition import load_definition
+from ilc.runs.search.definition_file import load_definition
 from ilc.runs.search.loop import search
 from ilc.runs.search.storage import open_storage
 from ilc.runs.search.table import tabulate_trials

@@ -14,7 +14,7 @@ import pytest
 
 from ilc.configuration.compose import combinations, compose_config
 from ilc.configuration.resolve import identity, resolve
-from ilc.runs.search.definition import load_definition
+from ilc.runs.search.definition_file import load_definitions
 from ilc.runs.search.trial import overrides_of
 from ilc.runs.study.definition import FOLDER, load_study, study_names
 from ilc.runs.study.measurement_step import MeasurementStep
@@ -88,8 +88,8 @@ def test_the_recorded_commands_are_the_studys_runs(step: RunsStep, root: Path) -
 
 @pytest.mark.parametrize("step", steps(SearchStep))
 def test_the_recorded_trials_are_of_the_searches(step: SearchStep, root: Path) -> None:
-    for name, file in zip(step.names, step.files, strict=False):
-        definition = load_definition(name)
+    definitions = [definition for name in step.names for definition in load_definitions(name)]
+    for definition, file in zip(definitions, step.files, strict=False):
         trials = pd.read_csv(root / "results" / file)
         shared = set(overrides_of(definition, {}))
         for command in trials.command:

@@ -1,20 +1,14 @@
-"""What a search is: a file under ``conf/search/``, read and checked."""
+"""What a search is, and what it may hold."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from omegaconf import OmegaConf
-
-from ilc.configuration.groups import CONF
-from ilc.configuration.keys import check_keys
 from ilc.errors import UserError
 from ilc.runs.search.space import check_range
 from ilc.runs.selection import RULES
 
-FOLDER = CONF / "search"
 SAMPLERS = ("random", "tpe")
 DIRECTIONS = ("maximize", "minimize")
 
@@ -88,36 +82,3 @@ class Definition:
         values = asdict(self)
         del values["trials"]
         return {**values, "fixed": list(self.fixed)}
-
-
-def load_definition(name: str) -> Definition:
-    """Read ``conf/search/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
-
-    Raises:
-        UserError: no such file, an unknown key, a missing one, or as ``Definition``.
-    """
-    path = Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
-    if not path.exists():
-        known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.yaml"))) or "none"
-        raise UserError(f"no search is called {name!r}: there are {known}. A file of your own ends in .yaml")
-    try:
-        values = OmegaConf.to_container(OmegaConf.load(path))
-    except Exception as error:
-        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    keys = [field.name for field in fields(Definition) if field.name != "name"]
-    if not isinstance(values, dict):
-        raise UserError(f"{path} must hold the keys {', '.join(keys)}")
-    check_keys("", values, keys)
-    missing = [key for key in keys if key not in values and key not in ("sampler", "seed")]
-    if missing:
-        raise UserError(f"{path} lacks {', '.join(missing)}")
-    for key, kind, expected in (
-        ("fixed", list, "a list of overrides"),
-        ("space", dict, "key: range"),
-        ("objective", dict, "metric: maximize or minimize"),
-    ):
-        if not isinstance(values[key], kind):
-            raise UserError(f"{path}: {key} must be {expected}, got {values[key]!r}")
-    options = {str(key): value for key, value in values.items()}
-    options["fixed"] = tuple(str(override) for override in options["fixed"])
-    return Definition(name=path.stem, **options)

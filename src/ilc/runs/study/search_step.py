@@ -10,7 +10,8 @@ from optuna.trial import TrialState
 from ilc.runs.export import as_files, export_runs
 from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
-from ilc.runs.search.definition import Definition, load_definition
+from ilc.runs.search.definition import Definition
+from ilc.runs.search.definition_file import load_definitions
 from ilc.runs.search.files import search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
 from ilc.runs.search.storage import STORAGE, open_storage
@@ -23,7 +24,7 @@ class SearchStep:
     """Searches, the tables of their trials and their best configurations.
 
     Attributes:
-        names: of files in ``conf/search/``.
+        names: of files in ``conf/search/``, with all their searches, or of such as ``NAME/PART``.
         to: path below ``results/``, without ``_runs.csv``, of tables of all trials' runs; None for none.
         columns: config keys to add to those.
         curves: whether to make ``TO_curves.csv`` too.
@@ -37,7 +38,7 @@ class SearchStep:
     @property
     def files(self) -> tuple[str, ...]:
         """The tables."""
-        trials = tuple(table_path(load_definition(name)) for name in self.names)
+        trials = tuple(table_path(definition) for definition in self._definitions)
         if self.to is None:
             return trials
         return trials + tuple(f"{self.to}_{kind}.csv" for kind in ("runs", "curves")[: 1 + self.curves])
@@ -70,8 +71,11 @@ class SearchStep:
         return contents
 
     def _searches(self, folder: Path) -> list[tuple[Definition, Path]]:
-        definitions = [load_definition(name) for name in self.names]
-        return [(definition, folder / "search" / definition.name) for definition in definitions]
+        return [(definition, folder / "search" / definition.name) for definition in self._definitions]
+
+    @property
+    def _definitions(self) -> list[Definition]:
+        return [definition for name in self.names for definition in load_definitions(name)]
 
 
 def _complete(definition: Definition, folder: Path) -> list[Path]:
