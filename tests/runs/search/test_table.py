@@ -14,9 +14,9 @@ from ilc.configuration.resolve import differences
 from ilc.errors import UserError
 from ilc.runs.search.loop import search
 from ilc.runs.search.storage import open_storage
-from ilc.runs.search.table import best_trial, tabulate_trials
+from ilc.runs.search.table import best_trial, finalists, tabulate_trials
 from ilc.runs.search.trial import overrides_of
-from ilc.runs.search.tuned import tuned_config
+from ilc.runs.search.tuned import tuned_configs
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:
@@ -33,6 +33,7 @@ def test_the_best_is_the_first_of_the_highest_with_the_lowest_loss(definition: A
         ("COMPLETE", 0.9, 0.2),
     )
     assert best_trial(trials, definition()).number == 3
+    assert finalists(trials, definition(finalists=3)).number.tolist() == [3, 4, 1]
     falling = definition(objective={"test/loss": "minimize"})
     assert best_trial(trials, falling).number == 0
     with pytest.raises(UserError, match="no trial has completed"):
@@ -60,9 +61,12 @@ def test_the_exported_config_repeats_the_chosen_trial(base: str, definition: Any
     assert trials.chosen.tolist() == [number == best.number for number in range(3)]
     keys = ["search", "number", "state", "chosen", "value", *wanted.space, "step"]
     assert list(trials.columns[: len(keys)]) == keys
-    text = tuned_config(stored, trials, wanted)
+    text, second = tuned_configs(stored, trials, replace(wanted, finalists=2))
+    assert [text] == tuned_configs(stored, trials, wanted)
     assert f"trial {best.number}, test/accuracy {best.value:.6g}" in text
     assert "Best of 3 completed trials (0 failed) by random search" in text
+    assert "Number 2 of 3 completed trials" in second
+    assert "tuned=searched/tiny_2 seed=0" in second
     (tmp_path / "tuned" / "searched").mkdir(parents=True)
     (tmp_path / "tuned" / "searched" / "tiny.yaml").write_text(text)
     path = f"hydra.searchpath=[file://{tmp_path}]"

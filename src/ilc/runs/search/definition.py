@@ -27,6 +27,7 @@ class Definition:
         trials: how many completed ones are wanted.
         sampler: ``random`` or ``tpe``.
         seed: of the sampler; the runs' own seed is an override.
+        finalists: of how many of the best trials the configuration is written, to be made again.
 
     Raises:
         UserError: something of another kind, or no such sampler, direction, rule or range.
@@ -40,6 +41,7 @@ class Definition:
     trials: int
     sampler: str = "random"
     seed: int = 0
+    finalists: int = 1
 
     def __post_init__(self) -> None:
         for key, value, known in (
@@ -49,7 +51,11 @@ class Definition:
         ):
             if value not in known:
                 raise UserError(f"search {self.name}: {key} must be one of {', '.join(known)}, got {value!r}")
-        for key, number, least in (("trials", self.trials, 1), ("seed", self.seed, 0)):
+        for key, number, least in (
+            ("trials", self.trials, 1),
+            ("seed", self.seed, 0),
+            ("finalists", self.finalists, 1),
+        ):
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
                 raise UserError(
                     f"search {self.name}: {key} must be a whole number of at least {least}, got {number!r}"
@@ -78,7 +84,7 @@ class Definition:
         return f"{parts[0]}, ties by {ties}; evaluation of each run: {self.selection}{oracle}"
 
     def content(self) -> dict[str, Any]:
-        """Everything that two halves of one search must share: all but the number of trials."""
+        """Everything that two halves of one search must share: all but how many trials and finalists."""
         values = asdict(self)
-        del values["trials"]
+        del values["trials"], values["finalists"]
         return {**values, "fixed": list(self.fixed)}

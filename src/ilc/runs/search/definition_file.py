@@ -76,7 +76,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise UserError(f"{path} must hold the keys {', '.join(keys)}")
     check_keys("", values, [*keys, "each"])
-    missing = [key for key in keys if key not in values and key not in ("sampler", "seed")]
+    missing = [key for key in keys if key not in values and key not in ("sampler", "seed", "finalists")]
     if missing:
         raise UserError(f"{path} lacks {', '.join(missing)}")
     _check_kinds(path, values)

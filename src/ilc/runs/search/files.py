@@ -11,7 +11,7 @@ from ilc.runs.search.definition import Definition
 from ilc.runs.search.storage import open_storage
 from ilc.runs.search.table import best_trial, tabulate_trials
 from ilc.runs.search.trial import overrides_of
-from ilc.runs.search.tuned import tuned_config
+from ilc.runs.search.tuned import tuned_configs, with_rank
 
 if TYPE_CHECKING:
     from ilc.runs.search.server import Server
@@ -38,13 +38,13 @@ def tuned_path(definition: Definition, results: Path) -> Path:
 def search_files(
     definition: Definition, folder: Path, table: Path, tuned: Path, server: Server | None = None
 ) -> dict[Path, bytes]:
-    """The contents of both files, as the search in ``folder`` stands; prints its best trial.
+    """The contents of the files, as the search in ``folder`` stands; prints its best trial.
 
     Args:
         definition: the search.
         folder: of its run folders.
         table: where the trials' table will be.
-        tuned: where the best configuration will be.
+        tuned: where the best configuration will be, and beside it the next best if they are kept.
         server: what keeps its trials; None for a file in the folder.
 
     Raises:
@@ -52,8 +52,11 @@ def search_files(
     """
     stored = open_storage(definition, folder, server)
     trials = tabulate_trials(stored, definition, folder)
-    content = tuned_config(stored, trials, definition)
+    configs = enumerate(tuned_configs(stored, trials, definition), start=1)
     best = best_trial(trials, definition)
     counts = ", ".join(f"{n} {str(state).lower()}" for state, n in trials.state.value_counts().items())
     print(f"{definition.name}: {counts}; best: trial {best.number}, {definition.metric} {best.value:.6g}")
-    return {table: trials.to_csv(index=False).encode(), tuned: content.encode()}
+    return {
+        table: trials.to_csv(index=False).encode(),
+        **{tuned.with_stem(with_rank(tuned.stem, rank)): config.encode() for rank, config in configs},
+    }

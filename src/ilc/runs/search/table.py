@@ -50,7 +50,12 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
 
 
 def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
-    """The row that the definition's rule chooses among the completed ones.
+    """The row that the definition's rule chooses among the completed ones; raises as ``finalists``."""
+    return finalists(trials, definition).iloc[0]
+
+
+def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
+    """The completed rows that the definition's rule ranks first, best first, as many as it keeps.
 
     Raises:
         UserError: none completed.
@@ -59,7 +64,7 @@ def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
         raise UserError(
             f"search {definition.name}: no trial has completed yet: give the search's command again"
         )
-    return _ranked(trials, definition).iloc[0]
+    return _ranked(trials, definition).head(definition.finalists)
 
 
 def _ranked(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:

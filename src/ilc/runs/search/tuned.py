@@ -1,4 +1,4 @@
-"""The best configuration of a search, as a file for ``conf/tuned/``."""
+"""The best configurations of a search, as files for ``conf/tuned/``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from ilc.configuration.compose import compose_config, tuned_choice
 from ilc.configuration.groups import CONF
 from ilc.runs.search.definition import Definition
-from ilc.runs.search.table import best_trial
+from ilc.runs.search.table import finalists
 from ilc.runs.search.trial import overrides_of
 
 # Overrides that say what is run where and how time is saved in the search, not how well it was set.
@@ -23,18 +23,29 @@ NOT_SETTINGS = (
 )
 
 
-def tuned_config(stored: optuna.Study, trials: pd.DataFrame, definition: Definition) -> str:
-    """The best configuration as text, with where it comes from in comments.
+def with_rank(name: str, rank: int) -> str:
+    """The name of the best configuration is the search's, of the second ``NAME_2``, and so on."""
+    return name if rank == 1 else f"{name}_{rank}"
+
+
+def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: Definition) -> list[str]:
+    """The best configurations as text, the best first, with where they come from in comments.
 
     Args:
         stored: the search's trials.
         trials: their table.
-        definition: the search.
+        definition: the search, which says how many.
 
     Raises:
         UserError: no trial has completed.
     """
-    best = best_trial(trials, definition)
+    ranked = enumerate(finalists(trials, definition).iterrows(), start=1)
+    return [_config(stored, trials, definition, best, rank) for rank, (_, best) in ranked]
+
+
+def _config(
+    stored: optuna.Study, trials: pd.DataFrame, definition: Definition, best: pd.Series, rank: int
+) -> str:
     # From the storage: a table's columns do not keep the values' types.
     overrides = overrides_of(definition, stored.get_trials()[int(best.number)].params)
     groups, settings = _settings(overrides)
@@ -44,8 +55,9 @@ def tuned_config(stored: optuna.Study, trials: pd.DataFrame, definition: Definit
     kind = {"random": "random search", "tpe": "Optuna's TPE"}[definition.sampler]
     lines = [
         "# @package _global_",
-        f"# python src/train.py {experiment} tuned=searched/{definition.name} seed=0",
-        f"# Best of {states['COMPLETE']} completed trials ({states.get('FAIL', 0)} failed) by {kind}:",
+        f"# python src/train.py {experiment} tuned=searched/{with_rank(definition.name, rank)} seed=0",
+        f"# {'Best' if rank == 1 else f'Number {rank}'} of {states['COMPLETE']} completed trials "
+        f"({states.get('FAIL', 0)} failed) by {kind}:",
         f"# trial {best.number}, {definition.metric} {best.value:.6g}.",
         *(f"# {part}" for part in f"Rule: {definition.rule}.".split("; ")),
         f"# Made by: python scripts/search.py {definition.name} --export",
