@@ -84,9 +84,10 @@ def test_a_file_may_hold_several_searches_that_share_most(tmp_path: Path) -> Non
     path.write_text(SEVERAL.replace("space: {aggr", "ranges: {aggr"))
     with pytest.raises(UserError, match=r"unknown key 'each.two.ranges'"):
         load_definitions(str(path))
-    path.write_text(SEVERAL.replace("{fixed: [aggregator=mean]}", "aggregator=mean"))
-    with pytest.raises(UserError, match="each must be name: what that search has of its own"):
-        load_definitions(str(path))
+    for wrong in (SEVERAL.replace("{fixed: [aggregator=mean]}", "aggregator=mean"), GOOD + "each: {}\n"):
+        path.write_text(wrong)
+        with pytest.raises(UserError, match="each must be name: what that search has of its own"):
+            load_definitions(str(path))
 
 
 def test_an_unknown_search_names_those_there_are() -> None:

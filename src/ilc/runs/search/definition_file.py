@@ -47,10 +47,9 @@ def load_definitions(name: str) -> list[Definition]:
             raise UserError(f"{path} has no search {chosen!r}: there are {', '.join(parts or ['none'])}")
         parts = {chosen: parts[chosen]}
     if parts is None:
-        return [_definition(path, path.stem, values)]
+        return [_definition(path.stem, values)]
     return [
         _definition(
-            path,
             f"{path.stem}/{part}",
             {
                 **values,
@@ -81,7 +80,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} lacks {', '.join(missing)}")
     _check_kinds(path, values)
     parts = values.get("each", {})
-    if not isinstance(parts, dict) or not all(isinstance(own, dict) for own in parts.values()):
+    named = isinstance(parts, dict) and all(isinstance(own, dict) for own in parts.values())
+    if not named or ("each" in values and not parts):
         raise UserError(f"{path}: each must be name: what that search has of its own, got {parts!r}")
     for part, own in parts.items():
         fitting_name("a name under each", part)
@@ -100,6 +100,6 @@ def _check_kinds(path: Path, values: dict[Any, Any]) -> None:
             raise UserError(f"{path}: {key} must be {expected}, got {values[key]!r}")
 
 
-def _definition(path: Path, name: str, values: dict[str, Any]) -> Definition:
+def _definition(name: str, values: dict[str, Any]) -> Definition:
     fixed = tuple(str(override) for override in values["fixed"])
     return Definition(name=name, **{**values, "fixed": fixed})
