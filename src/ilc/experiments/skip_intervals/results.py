@@ -35,6 +35,15 @@ def runs(results: Path, domain: str) -> pd.DataFrame:
     return pd.read_csv(_path(results, domain, "runs"))
 
 
+def trials(results: Path) -> dict[str, pd.DataFrame]:
+    """The completed trials of the searches on the room runner: method -> a row per trial."""
+    paths = {
+        method: results / FOLDER / "search" / "room_runner" / f"{method}_trials.csv" for method in METHODS
+    }
+    tables = {method: pd.read_csv(path) for method, path in paths.items() if path.exists()}
+    return {method: table[table.state == "COMPLETE"] for method, table in tables.items()}
+
+
 def methods_in(table: pd.DataFrame) -> list[str]:
     """The methods of a table of runs or curves, in the order of ``METHODS``."""
     return [key for key in METHODS if key in set(table.method)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from ilc.runs import load_run
 from ilc.runs.sweep import WORKER, plan, train
 
 
-def parts(dataset: str, runs: str, method: str = "adaptive", seed: int = 0) -> Parts:
+def parts(
+    dataset: str, runs: str, method: str = "adaptive", seed: int = 0, settings: Sequence[str] = ()
+) -> Parts:
     """One part: a run at its last step. It is the study's own where that lies in ``runs``, else made there.
 
     ``skip_intervals/DATASET_rollouts.npz`` holds of all N validation trajectories ``lengths``, ``labels``,
@@ -29,8 +32,10 @@ def parts(dataset: str, runs: str, method: str = "adaptive", seed: int = 0) -> P
         runs: folder of a study's runs.
         method: of the run.
         seed: of the run.
+        settings: its further overrides.
     """
-    overrides = ("experiment=skip_intervals", f"dataset={dataset}", f"method={method}", f"seed={seed}")
+    named = ("experiment=skip_intervals", f"dataset={dataset}", f"method={method}", f"seed={seed}")
+    overrides = (*named, *settings)
     return {f"{dataset}-{method}-{seed}": partial(_measure, dataset, runs, overrides)}
 
 
