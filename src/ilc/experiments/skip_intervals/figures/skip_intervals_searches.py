@@ -20,7 +20,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "architecture": best["simulator.architecture"],
                 "kernels": best["simulator.kernels"],
                 "learning rate": best["stages.lr"].strip("[]").partition(",")[0],
-                "feedback begins over": f"{100 * best['sampling.length']:g} % of training",
+                "true inputs fade out over": f"{100 * best['sampling.length']:g} % of training",
                 "horizon": _or_none(best.get("horizon")),
                 "exploration": _or_none(best.get("exploration.share")),
                 "hard accuracy of the best": f"{scores.max():.1f}",
