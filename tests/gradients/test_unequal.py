@@ -78,7 +78,8 @@ def test_nested_tensors_are_lists() -> None:
     nested = torch.nested.nested_tensor(inputs), torch.nested.nested_tensor(targets)
     backward(other, F.cross_entropy, *nested, AndMask(0.6), "sequential")
     for p, q in zip(one.parameters(), other.parameters(), strict=True):
-        assert p.grad is not None and q.grad is not None and torch.equal(p.grad, q.grad)
+        # To rounding: a nested tensor's parts lie elsewhere in memory, and some CPUs' products depend on where.
+        torch.testing.assert_close(p.grad, q.grad)
 
 
 def test_buffers_are_put_back_when_a_later_size_fails() -> None:
