@@ -78,7 +78,7 @@ def test_nested_tensors_are_lists() -> None:
     nested = torch.nested.nested_tensor(inputs), torch.nested.nested_tensor(targets)
     backward(other, F.cross_entropy, *nested, AndMask(0.6), "sequential")
     for p, q in zip(one.parameters(), other.parameters(), strict=True):
-        # To rounding: a nested tensor's parts lie elsewhere in memory, and some CPUs' products depend on where.
+        # To rounding: a nested tensor's parts lie elsewhere in memory, where some CPUs round in another way.
         torch.testing.assert_close(p.grad, q.grad)
 
 
