@@ -61,7 +61,10 @@ def test_tables_hold_the_runs_of_the_sweep_alone_and_their_commands_repeat_them(
         assert done.returncode == 0, done.stderr
         assert "2 of 2 runs are done" in done.stdout
     assert len(list((tmp_path / "many").glob("spirals/*/done"))) == 4
-    runs, curves = (pd.read_csv(tmp_path / "tables" / f"x_{kind}.csv") for kind in ("runs", "curves"))
+    runs, curves = (
+        pd.read_csv(tmp_path / "tables" / f"x_{kind}.csv", float_precision="round_trip")
+        for kind in ("runs", "curves")
+    )
     assert runs["optimizer.lr"].tolist() == [0.5, 0.5]
     assert runs.seed.tolist() == [0, 1]
     assert runs["aggregator.rescale"].isna().all()
