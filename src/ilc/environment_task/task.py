@@ -122,7 +122,7 @@ class EnvironmentTask:
             )
         converged = False
         # An epoch that was begun draws the same batches again; those that had their step are skipped.
-        for inputs, targets in islice(self.sampler, len(seen.risks), None):
+        for inputs, targets in islice(self.sampler, len(seen.risks), self.schedule.steps_per_epoch):
             # Never before the first step, so that something was seen; after the last, the epoch ends first.
             if seen.risks and self.processes.any(asked() is not None):
                 self._begun = begun

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 CORRELATIONS = Path("spirals/readings_correlations.csv")
+PLAIN_RUNS = Path("spirals/readings_plain.csv")
+"""Plain training where a step sees 128 examples of all environments."""
+MANY_ENVIRONMENTS = (256, 512, 1024)
 PUBLISHED_CORRELATION = 0.4
 """Of the average gradient with the mechanism's (thesis, beside its figure 3.7: about 0.4)."""
 PUBLISHED_BATCH = 1024
