@@ -14,8 +14,8 @@ class Schedule:
     Attributes:
         milestones: fractions of ``max_epochs`` after which the learning rate falls.
         lr_decay: by which factor it then falls.
-        steps_per_epoch: at most this many steps make an epoch, which then sees a part of the data; None for one
-            pass over it.
+        steps_per_epoch: at most this many steps make an epoch, which then sees a part of the data; None for
+            one pass over it.
         stop_at_loss: training risk at which the run ends, in the middle of an epoch too; None for none.
         evaluation_examples: at most this many examples of each split are evaluated, spread evenly
             over it; None for all.

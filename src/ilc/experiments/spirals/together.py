@@ -33,10 +33,8 @@ def train_together(
     """
     models, (first, *_) = [task.model.train() for task in tasks], tasks
     # Weights lie as [in, out]: so their gradients, x^T delta, need not be turned round.
-    together = {
-        name: _turned(value).detach().contiguous() for name, value in stack_module_state(models)[0].items()
-    }  # type: ignore[arg-type]
-    parameters = [nn.Parameter(value) for value in together.values()]
+    stacked, _ = stack_module_state(models)
+    parameters = [nn.Parameter(_turned(value).detach().contiguous()) for value in stacked.values()]
     optimizer = optim.Adam(parameters, lr=lr, fused=True)
     regularizer = Regularizer(parameters, weight_decay)
     scheduler = optim.lr_scheduler.MultiStepLR(
@@ -51,13 +49,13 @@ def train_together(
             batches = [next(sampler) for sampler in samplers]
             inputs, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
             optimizer.zero_grad()
-            named = dict(zip(together, map(_turned, parameters), strict=True))
-            risk_of(outputs_of(named, inputs), targets).sum().backward()
+            named = dict(zip(stacked, map(_turned, parameters), strict=True))
+            torch.autograd.backward(risk_of(outputs_of(named, inputs), targets).sum())
             regularizer.before_step()
             optimizer.step()
         scheduler.step()
         if epoch % evaluate_every == 0 or epoch == epochs:
-            for name, parameter in zip(together, parameters, strict=True):
+            for name, parameter in zip(stacked, parameters, strict=True):
                 for model, value in zip(models, _turned(parameter.detach()), strict=True):
                     model.get_parameter(name).data.copy_(value)
             yield epoch, [task.evaluate() for task in tasks]
