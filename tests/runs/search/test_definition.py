@@ -59,7 +59,7 @@ SEVERAL = (
     + """
 each:
   one: {fixed: [aggregator=mean]}
-  two: {fixed: [aggregator=and_mask], space: {aggregator.agreement_threshold: {uniform: [0, 1]}}}
+  two: {fixed: [aggregator=and_mask], space: {aggregator.agreement_threshold: {uniform: [0, 1]}}, trials: 7}
 """
 )
 
@@ -70,6 +70,7 @@ def test_a_file_may_hold_several_searches_that_share_most(tmp_path: Path) -> Non
     one, two = load_definitions(str(path))
     assert (one.name, two.name) == ("own/one", "own/two")
     assert one.fixed == ("experiment=spirals", "aggregator=mean")
+    assert (one.trials, two.trials) == (3, 7)
     assert list(one.space) == ["optimizer.lr"]
     assert list(two.space) == ["optimizer.lr", "aggregator.agreement_threshold"]
     assert load_definition(f"{path}/two") == two

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 CORRELATIONS = Path("spirals/readings_correlations.csv")
+AND_MASK_RUNS = Path("spirals/readings/and_mask_runs.csv")
+PLAIN_EACH_RUNS = Path("spirals/readings/plain_each_runs.csv")
+"""Plain training where a step sees 4,096 examples, as with 128 of each of 32 environments."""
 PLAIN_RUNS = Path("spirals/readings_plain.csv")
 """Plain training where a step sees 128 examples of all environments."""
 MANY_ENVIRONMENTS = (256, 512, 1024)

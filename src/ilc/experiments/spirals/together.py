@@ -1,4 +1,4 @@
-"""Plain training of several networks at once: small batches leave a processor idle, other seeds fill it."""
+"""Plain training of several perceptrons at once: small batches leave a processor idle, seeds fill it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn, optim
-from torch.func import functional_call, stack_module_state, vmap
+from torch.nn import functional as F
 
 from ilc.environment_task import EnvironmentTask
 from ilc.optim import Regularizer
@@ -22,7 +22,8 @@ def train_together(
     weight decay do to an element is what they did before. Evaluations are the tasks' own.
 
     Args:
-        tasks: T of them before their first step, alike but for their numbers; batches ``[1, B, ...]``.
+        tasks: T of them before their first step, alike but for their numbers: linear layers with leaky
+            rectifiers between them, batches ``[1, B, D]``, cross-entropy.
         epochs: how many.
         evaluate_every: epochs between two evaluations.
         lr: Adam's.
@@ -31,17 +32,22 @@ def train_together(
     Yields:
         The epoch, and the metrics of every task.
     """
-    models, (first, *_) = [task.model.train() for task in tasks], tasks
-    # Weights lie as [in, out]: so their gradients, x^T delta, need not be turned round.
-    stacked, _ = stack_module_state(models)
-    parameters = [nn.Parameter(_turned(value).detach().contiguous()) for value in stacked.values()]
+    first = tasks[0]
+    layers = [[layer for layer in task.model.modules() if isinstance(layer, nn.Linear)] for task in tasks]
+    weights, biases = (
+        [nn.Parameter(torch.stack(same)) for same in zip(*of_task, strict=True)]
+        for of_task in (
+            # As [in, out]: so their gradients, x^T delta, need not be turned round.
+            [[layer.weight.detach().T for layer in one] for one in layers],
+            [[layer.bias.detach()[None] for layer in one] for one in layers],
+        )
+    )
+    parameters = [*weights, *biases]
     optimizer = optim.Adam(parameters, lr=lr, fused=True)
     regularizer = Regularizer(parameters, weight_decay)
     scheduler = optim.lr_scheduler.MultiStepLR(
         optimizer, [int(part * epochs) for part in first.schedule.milestones], first.schedule.lr_decay
     )
-    outputs_of = vmap(lambda named, inputs: functional_call(models[0], named, (inputs,)))
-    risk_of = vmap(first.risk)
     steps = first.schedule.steps_per_epoch or len(first.sampler)
     for epoch in range(1, epochs + 1):
         samplers = [iter(task.sampler) for task in tasks]
@@ -49,17 +55,31 @@ def train_together(
             batches = [next(sampler) for sampler in samplers]
             inputs, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
             optimizer.zero_grad()
-            named = dict(zip(stacked, map(_turned, parameters), strict=True))
-            torch.autograd.backward(risk_of(outputs_of(named, inputs), targets).sum())
+            logits = _forward(weights, biases, inputs)
+            # The sum of the tasks' mean risks.
+            risk = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum") / inputs.shape[1]
+            torch.autograd.backward(risk)
             regularizer.before_step()
             optimizer.step()
         scheduler.step()
         if epoch % evaluate_every == 0 or epoch == epochs:
-            for name, parameter in zip(stacked, parameters, strict=True):
-                for model, value in zip(models, _turned(parameter.detach()), strict=True):
-                    model.get_parameter(name).data.copy_(value)
+            _hand_back(weights, biases, layers)
             yield epoch, [task.evaluate() for task in tasks]
 
 
-def _turned(values: Tensor) -> Tensor:
-    return values.mT if values.dim() == 3 else values
+def _forward(weights: Sequence[Tensor], biases: Sequence[Tensor], inputs: Tensor) -> Tensor:
+    """Logits ``[T, B, K]`` of inputs ``[T, B, D]``."""
+    hidden = inputs
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+        hidden = F.leaky_relu(torch.baddbmm(bias, hidden, weight))
+    return torch.baddbmm(biases[-1], hidden, weights[-1])
+
+
+@torch.no_grad()
+def _hand_back(
+    weights: Sequence[Tensor], biases: Sequence[Tensor], layers: Sequence[Sequence[nn.Linear]]
+) -> None:
+    for place, own in enumerate(layers):
+        for layer, weight, bias in zip(own, weights, biases, strict=True):
+            layer.weight.copy_(weight[place].T)
+            layer.bias.copy_(bias[place, 0])

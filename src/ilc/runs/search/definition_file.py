@@ -19,7 +19,8 @@ FOLDER = CONF / "search"
 def load_definition(name: str) -> Definition:
     """Read ``conf/search/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
 
-    ``NAME/PART`` is one of the searches of a file with ``each``: what all of them share, and its own.
+    ``NAME/PART`` is one of the searches of a file with ``each``: what all of them share, and settings,
+    ranges and a number of trials of its own.
 
     Raises:
         UserError: no such file or part, a file of several searches, an unknown key, a missing one, or as
@@ -55,6 +56,7 @@ def load_definitions(name: str) -> list[Definition]:
                 **values,
                 "fixed": [*values["fixed"], *own.get("fixed", [])],
                 "space": {**values["space"], **own.get("space", {})},
+                "trials": own.get("trials", values["trials"]),
             },
         )
         for part, own in parts.items()
@@ -85,7 +87,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: each must be name: what that search has of its own, got {parts!r}")
     for part, own in parts.items():
         fitting_name("a name under each", part)
-        check_keys(f"each.{part}", own, ["fixed", "space"])
+        check_keys(f"each.{part}", own, ["fixed", "space", "trials"])
         _check_kinds(path, own)
     return {str(key): value for key, value in values.items()}
 
