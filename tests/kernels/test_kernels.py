@@ -14,6 +14,7 @@ from ilc.aggregators import AndMask, GradientStatistics
 from ilc.gradients import EnvironmentGradients, example_local, example_share, vectorized
 from ilc.kernels import compiled
 from ilc.kernels.population_count import population_count
+from ilc.kernels.power_of_two import power_of_two
 from ilc.kernels.signs import product_of_signs
 from ilc.kernels.votes import add_mixed_signs, add_sums
 from ilc.models import MLP, FastResNet
@@ -67,6 +68,11 @@ def test_products_of_signs_are_counted_exactly(n: int) -> None:
 
 def test_bits_are_counted_in_python_too() -> None:
     assert [population_count(word) for word in (0, 1, 2**32 - 1)] == [0, 1, 32]
+
+
+def test_powers_are_made_in_python_too() -> None:
+    for exponent in (-126, -1, 0, 1, 127):
+        assert power_of_two(1.5 * 2**23 + 127 + exponent) == 2.0**exponent
 
 
 @pytest.mark.parametrize("turned", [False, True])

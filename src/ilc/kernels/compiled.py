@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ilc.kernels.population_count import teach_numba
+from ilc.kernels import population_count, power_of_two
 
 # Below so many values a second thread costs more than it brings.
 _VALUES_PER_THREAD = 2**15
@@ -31,7 +31,7 @@ def installed() -> bool:
     chosen = (
         "numba kernels" if found else "PyTorch; pip install 'ilc[kernels]' makes it faster on this processor"
     )
-    print(f"ilc: votes are counted by {chosen}")
+    print(f"ilc: votes and sums by {chosen}")
     return found
 
 
@@ -39,7 +39,8 @@ def run(kernel: Callable[..., Any], n_values: int, *arrays: Any, any_order: bool
     """Call ``kernel(*arrays)``, whose outer loop is a ``prange``, in PyTorch's threads.
 
     Args:
-        kernel: a plain function that numba can compile; it returns nothing.
+        kernel: a plain function that numba can compile; it returns nothing. Functions of its own module that
+            it calls are compiled with it.
         n_values: how many values it goes through.
         arrays: numpy's.
         any_order: let the compiler add in another order than written.
@@ -64,10 +65,14 @@ def _compiled(kernel: Any, any_order: bool, parallel: bool) -> Callable[..., Any
     fast: Any = {"reassoc", "contract"} if any_order else False
     # The same function with another ``prange``, which numba knows by what it is rather than by its name.
     known = {**kernel.__globals__, "prange": numba.prange if parallel else range}
+    options = {"nogil": True, "error_model": "numpy", "fastmath": fast}
+    for name in kernel.__code__.co_names:
+        called = known.get(name)
+        if isinstance(called, FunctionType) and called.__module__ == kernel.__module__:
+            known[name] = numba.njit(**options)(called)
     function = FunctionType(kernel.__code__, known, kernel.__name__)
     function.__qualname__ = f"{kernel.__qualname__}.{'parallel' if parallel else 'serial'}"
-    options = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": fast, "parallel": parallel}
-    compiled: Callable[..., Any] = numba.njit(**options)(function)
+    compiled: Callable[..., Any] = numba.njit(cache=True, parallel=parallel, **options)(function)
     return compiled
 
 
@@ -91,7 +96,8 @@ def _may_share() -> bool:
 
 @cache
 def _teach_once() -> None:
-    teach_numba()
+    population_count.teach_numba()
+    power_of_two.teach_numba()
 
 
 def _forget_threads() -> None:

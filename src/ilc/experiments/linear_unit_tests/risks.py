@@ -11,6 +11,9 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
+from ilc.experiments.linear_unit_tests.logistic_kernel import gradient_sums, hessian_sums
+from ilc.kernels.compiled import usable
+
 # Outputs held at once, [models, examples]: on a CPU they stay in its cache, a GPU wants them all.
 _OUTPUTS_AT_ONCE = {"cpu": 2**18}
 _OUTPUTS_AT_ONCE_ON_ACCELERATORS = 2**30
@@ -168,9 +171,9 @@ class LogisticRisk:
         """Of some of the seeds."""
         return type(self)(self.examples[seeds])
 
-    def at(self, weights: Tensor) -> _OfMargins:
+    def at(self, weights: Tensor) -> Point:
         """Gradients and Hessians there, until the next call."""
-        return _OfMargins(self, weights)
+        return (_OfMarginsAgain if usable(self.examples) else _OfMargins)(self, weights)
 
     def errors(self, weights: Tensor) -> Tensor:
         """The share of margins that are not positive."""
@@ -202,6 +205,8 @@ class LogisticRisk:
 
 
 class _OfMargins:
+    """By PyTorch: on accelerators, and where numba is not installed."""
+
     def __init__(self, risk: LogisticRisk, weights: Tensor) -> None:
         self._risk = risk
         self._unlikely: list[Tensor] = []
@@ -228,3 +233,25 @@ class _OfMargins:
             slopes = self._risk.products("slopes", u, z).mul_(unlikely)
             sums.append(torch.bmm(slopes.addcmul_(slopes, unlikely, value=-1), z.mT))
         return self._risk.by_environment(sums)
+
+
+class _OfMarginsAgain:
+    """By kernels, which find the margins anew for Hessians: that is faster than to keep and read them."""
+
+    def __init__(self, risk: LogisticRisk, weights: Tensor) -> None:
+        self._risk = risk
+        self._rows = risk.rows(weights).flatten(0, 1)
+        sums = gradient_sums(risk.examples.flatten(0, 1), self._rows)
+        self.gradients = risk.by_environment([sums]).neg_()
+
+    @property
+    def risks(self) -> Tensor:
+        """``mean log(1 + exp(-m))``."""
+        margins = self._risk.products("margins", self._rows, self._risk.examples.flatten(0, 1))
+        losses = torch.nn.functional.softplus(margins.neg_()).mean(2)
+        return losses.reshape(*self._risk.examples.shape[:2], -1)
+
+    def hessian_products(self, directions: Tensor) -> Tensor:
+        """``mean sigmoid(-m) (1 - sigmoid(-m)) (z u) z``."""
+        rows = directions.mT.flatten(0, 1)
+        return self._risk.by_environment([hessian_sums(self._risk.examples.flatten(0, 1), self._rows, rows)])

@@ -1,0 +1,105 @@
+"""Gradients and Hessian products of logistic losses in one pass over the examples (numba)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ilc.kernels.compiled import prange, run
+from ilc.kernels.power_of_two import power_of_two
+
+_AT_ONCE = 512
+"""Examples whose outputs lie beside them in the first cache."""
+_ZERO, _ONE = np.float32(0), np.float32(1)
+_LOG2_E = np.float32(1 / np.log(2))
+_LARGEST = np.float32(126)
+"""Of the exponents of a float32."""
+_ROUNDING = np.float32(1.5 * 2**23 + 127)
+"""Added to a number, it leaves the nearest integer, and 127 more, in the lowest bits."""
+_1, _2, _3, _4, _5, _6 = (np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(1, 7))
+"""Of Taylor's series of ``2 ** f``."""
+
+
+def gradient_sums(examples: Tensor, weights: Tensor) -> Tensor:
+    """``sum sigmoid(-w z) z``, ``[E, M, P]``, of examples z ``[E, P, N]`` and weights w ``[E, M, P]``."""
+    return _sums(examples, weights, weights[:0])
+
+
+def hessian_sums(examples: Tensor, weights: Tensor, directions: Tensor) -> Tensor:
+    """``sum s (1 - s) (u z) z`` with ``s = sigmoid(-w z)`` and directions u ``[E, M, P]``."""
+    return _sums(examples, weights, directions)
+
+
+def _sums(examples: Tensor, weights: Tensor, directions: Tensor) -> Tensor:
+    sums = torch.zeros_like(weights, memory_format=torch.contiguous_format)
+    arrays = [each.contiguous().numpy() for each in (examples, weights, directions, sums)]
+    run(_add_up, weights.shape[1] * examples.numel(), *arrays, any_order=True)
+    return sums
+
+
+def _add_up(examples: Any, weights: Any, directions: Any, sums: Any) -> None:
+    for e in prange(len(examples)):
+        margins, slopes = np.empty(_AT_ONCE, np.float32), np.empty(_AT_ONCE, np.float32)
+        z = examples[e]
+        for first in range(0, z.shape[1], _AT_ONCE):
+            last = min(first + _AT_ONCE, z.shape[1])
+            for model in range(weights.shape[1]):
+                _project(z, first, last, weights[e, model], margins)
+                _to_probabilities(margins)
+                if len(directions):
+                    _project(z, first, last, directions[e, model], slopes)
+                    for i in range(_AT_ONCE):
+                        margins[i] *= (_ONE - margins[i]) * slopes[i]
+                _add_weighted(z, first, last, margins, sums[e, model])
+
+
+def _project(z: Any, first: int, last: int, w: Any, outputs: Any) -> None:
+    """``w z``, four parameters at a time: each goes over the outputs once."""
+    outputs[:] = _ZERO
+    together = len(w) // 4 * 4
+    for p in range(0, together, 4):
+        w0, w1, w2, w3 = w[p], w[p + 1], w[p + 2], w[p + 3]
+        z0, z1 = z[p, first:last], z[p + 1, first:last]
+        z2, z3 = z[p + 2, first:last], z[p + 3, first:last]
+        for i in range(last - first):
+            outputs[i] += w0 * z0[i] + w1 * z1[i] + w2 * z2[i] + w3 * z3[i]
+    for p in range(together, len(w)):
+        w0, z0 = w[p], z[p, first:last]
+        for i in range(last - first):
+            outputs[i] += w0 * z0[i]
+
+
+def _to_probabilities(margins: Any) -> None:
+    """``sigmoid(-m)`` in place, by ``exp(m) = 2 ** n * 2 ** f`` with an integer n."""
+    for i in range(len(margins)):
+        exponent = min(max(margins[i] * _LOG2_E, -_LARGEST), _LARGEST)
+        rounded = exponent + _ROUNDING
+        f = exponent - (rounded - _ROUNDING)
+        series = _ONE + f * (_1 + f * (_2 + f * (_3 + f * (_4 + f * (_5 + f * _6)))))
+        margins[i] = _ONE / (_ONE + series * power_of_two(rounded))
+
+
+def _add_weighted(z: Any, first: int, last: int, values: Any, total: Any) -> None:
+    """Add ``sum v z`` to the total, four parameters at a time."""
+    together = len(total) // 4 * 4
+    for p in range(0, together, 4):
+        t0 = t1 = t2 = t3 = _ZERO
+        z0, z1 = z[p, first:last], z[p + 1, first:last]
+        z2, z3 = z[p + 2, first:last], z[p + 3, first:last]
+        for i in range(last - first):
+            t0 += values[i] * z0[i]
+            t1 += values[i] * z1[i]
+            t2 += values[i] * z2[i]
+            t3 += values[i] * z3[i]
+        total[p] += t0
+        total[p + 1] += t1
+        total[p + 2] += t2
+        total[p + 3] += t3
+    for p in range(together, len(total)):
+        t0, z0 = _ZERO, z[p, first:last]
+        for i in range(last - first):
+            t0 += values[i] * z0[i]
+        total[p] += t0
