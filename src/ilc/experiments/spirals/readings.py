@@ -34,5 +34,7 @@ class Reading(NamedTuple):
 
 
 READINGS = tuple(Reading(*values) for values in product((0.1, 0.01), (True, False), (1.5, 2.0, 3.0)))
+CHOSEN = Reading(0.1, True, 2.0)
+"""Which has most of the published results (table ``spirals_readings``), and so is the default."""
 BATCHES = {"each": PUBLISHED_BATCH, "all": PUBLISHED_BATCH // N_ENVIRONMENTS}
 """Examples of each environment where the batch size counts those of each environment, or of all together."""
