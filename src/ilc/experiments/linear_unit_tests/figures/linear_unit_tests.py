@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ilc.experiments.linear_unit_tests.results import LABELS, beside_published
@@ -12,43 +13,44 @@ from ilc.figures.style import COLORS, GREY, new_figure, stamp
 
 
 def draw(results: Path) -> Figure:
-    """A panel per problem, a row per method; bars are deviations over the data seeds, not of the mean."""
+    """A column per problem, upright and turned; bars are deviations over data seeds, not of the mean."""
     table = _cell(results)
-    problems = list(table.problem.unique())
-    figure = new_figure(n_columns=len(problems), width=4.0, height=3.0)
-    panels = figure.subplots(1, len(problems), sharey=True, squeeze=False)[0]
-    rows = {method: place for place, method in enumerate(LABELS)}
-    for axes, problem in zip(panels, problems, strict=True):
-        chosen = table[table.problem == problem]
-        places = chosen.method.map(rows).astype(float)
-        axes.errorbar(
-            chosen["test/error"],
-            places - 0.13,
-            xerr=chosen["test/error_std"],
-            fmt="o",
-            color=COLORS["and_mask"],
-            label="ours",
-        )
-        axes.errorbar(
-            chosen.published,
-            places + 0.13,
-            xerr=chosen.published_std,
-            fmt="D",
-            color=GREY,
-            mfc="white",
-            label="published",
-        )
-        axes.set_title(f"problem {problem}", fontsize=10)
+    numbers, turned = sorted({name[0] for name in table.problem}), ("", "s")
+    figure = new_figure(n_columns=len(numbers), n_rows=2, width=3.6, height=2.7)
+    panels = figure.subplots(2, len(numbers), sharey=True, squeeze=False)
+    for row, suffix in zip(panels, turned, strict=True):
+        for axes, number in zip(row, numbers, strict=True):
+            _panel(axes, table[table.problem == number + suffix])
+            axes.set_title(f"problem {number}{suffix}", fontsize=10)
+    for axes in panels[-1]:
         axes.set_xlabel("test error")
-    panels[0].set_yticks(list(rows.values()), list(LABELS.values()))
-    panels[0].set_ylim(len(rows) - 0.5, -0.5)
-    panels[0].legend(fontsize=8, loc="lower right")
+    panels[0, 0].set_yticks(range(len(LABELS)), list(LABELS.values()))
+    panels[0, 0].set_ylim(len(LABELS) - 0.5, -0.5)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), fontsize=8, loc="outside right center")
     n = ", ".join(map(str, sorted(table.n_seeds.unique())))
     stamp(
         figure,
-        f"mark: mean, bar: standard deviation over n = {n} data seeds; best of 20 draws by validation error",
+        f"mark: mean, bar: standard deviation over n = {n} data seeds; best of 20 draws by validation;\n"
+        "three environments, 5 + 5 dimensions; an s: inputs turned; generated data",
     )
     return figure
+
+
+def _panel(axes: Axes, runs: pd.DataFrame) -> None:
+    places = runs.method.map({method: place for place, method in enumerate(LABELS)}).astype(float)
+    for ours, off, values, deviations in (
+        (True, -0.13, runs["test/error"], runs["test/error_std"]),
+        (False, 0.13, runs.published, runs.published_std),
+    ):
+        axes.errorbar(
+            values,
+            places + off,
+            xerr=deviations,
+            fmt="o" if ours else "D",
+            color=COLORS["and_mask"] if ours else GREY,
+            mfc=None if ours else "white",
+            label="ours" if ours else "published",
+        )
 
 
 def tabulate(results: Path) -> pd.DataFrame:
