@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,16 +22,6 @@ from ilc.models import MLP, FastResNet
 pytest.importorskip("numba", reason="the kernels need the extra 'kernels'")
 
 
-@pytest.fixture(params=[1, 2**15])
-def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As many threads as PyTorch has, and one."""
-    monkeypatch.setattr(compiled, "_VALUES_PER_THREAD", request.param)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 def votes(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """Some of them exactly zero, one not a number."""
     values = torch.randn(*shape, generator=torch.Generator().manual_seed(0), dtype=dtype)
@@ -41,7 +31,7 @@ def votes(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("kernel_threads")
 def test_sums_and_signs(dtype: torch.dtype) -> None:
     few = votes(7, 3001, dtype=dtype)
     total, signs = torch.ones(3001, dtype=dtype), torch.ones(3001, dtype=dtype)
@@ -50,7 +40,7 @@ def test_sums_and_signs(dtype: torch.dtype) -> None:
     assert torch.equal(signs, 1 + few.sign().sum(0))
 
 
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("kernel_threads")
 def test_signs_of_what_is_left() -> None:
     few, ones, normed = votes(7, 5, 1100), votes(5, 7).T.contiguous(), votes(7, 5)
     s0, s1, signs = votes(5, 1100), votes(5, 1100).flip(1).contiguous(), torch.ones(5, 1100)
@@ -60,7 +50,7 @@ def test_signs_of_what_is_left() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 200])
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("kernel_threads")
 def test_products_of_signs_are_counted_exactly(n: int) -> None:
     delta, x = votes(n, 7).nan_to_num(), votes(n, 1100).flip(0).contiguous().nan_to_num()
     assert torch.equal(product_of_signs(delta, x), delta.sign().T @ x.sign())
@@ -76,7 +66,7 @@ def test_powers_are_made_in_python_too() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("kernel_threads")
 def test_a_masked_mean_has_the_bits_of_pytorch(turned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     gradients = votes(5, 70, 30, 40)
     statistics = GradientStatistics.zeros(gradients[0]).add_(gradients)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor
@@ -15,23 +13,13 @@ from ilc.kernels import compiled
 pytest.importorskip("numba", reason="the kernels need the extra 'kernels'")
 
 
-@pytest.fixture(params=[1, 2**15])
-def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As many threads as PyTorch has, and one."""
-    monkeypatch.setattr(compiled, "_VALUES_PER_THREAD", request.param)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 def drawn(*shape: int, seed: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize("n_parameters", [1, 4, 11])
 @pytest.mark.parametrize("n_examples", [5, 512, 1100])
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("kernel_threads")
 def test_sums(n_parameters: int, n_examples: int) -> None:
     z = drawn(3, n_parameters, n_examples, seed=0)
     w, u = drawn(3, 2, n_parameters, seed=1), drawn(3, 2, n_parameters, seed=2)

@@ -8,117 +8,88 @@ import pandas as pd
 import pytest
 
 from ilc.experiments.spirals.claims.environments import configuration, environments
-from ilc.experiments.spirals.environments import (
-    ENVIRONMENTS,
-    L2,
-    READING,
-    RESCALED,
-    REVOLUTIONS,
-    SIZE,
-    THRESHOLD,
-    UNANIMITY,
-    masked_by_revolutions,
-    masked_by_size,
-    plain_runs,
-    read_environments,
-)
+from ilc.experiments.spirals.environments import MASKED, PLAIN, SIZES, UNANIMITY, read_environments
+from ilc.experiments.spirals.reading_outcomes import Outcome
+from ilc.experiments.spirals.readings import CHOSEN, PLAIN_STEPS, READINGS, Reading
 
-Best = dict[tuple[float, int], float]  # Best seed's test accuracy by revolutions and environments.
+Best = dict[int, float]  # Best seed's test accuracy by number of environments.
 
 
-def _write(
-    folder: Path, mean: Best, literal: Best, rescaled: Best, bare: float = 1.0, lower: Best | None = None
-) -> None:
-    """Two seeds each, the second one of plain training worse; ``lower``: of a lower threshold, rescaled."""
+def _write(folder: Path, plain: Best, unanimous: Best, lower: Best) -> None:
+    """Two seeds each, of which the second is worse; plain training was better on the way."""
     rows = [
-        {
-            "aggregator": aggregator,
-            REVOLUTIONS: turns,
-            SIZE: size,
-            RESCALED: rescale,
-            L2: weight_decay,
-            THRESHOLD: threshold,
-            "seed": seed,
-            "test/accuracy": best - (seed / 4 if aggregator == "mean" else 0),
-        }
-        for aggregator, rescale, weight_decay, threshold, values in (
-            ("mean", None, 1e-4, None, mean),
-            ("and_mask", False, 1e-4, UNANIMITY, literal),
-            ("and_mask", True, 1e-4, UNANIMITY, rescaled),
-            ("and_mask", True, 1e-4, 0.2, lower or {}),
-            ("and_mask", False, 0.0, UNANIMITY, {(1.0, 32): bare}),
-        )
-        for (turns, size), best in values.items()
+        {"n_environments": size, "seed": seed, "epoch": epoch, "test/accuracy": test}
+        for size, best in plain.items()
+        for seed in range(2)
+        for epoch, test in ((50, 1.0), (100, best - seed / 4))
+    ]
+    masked = [
+        {"dataset.n_environments": size, "aggregator.agreement_threshold": threshold, "seed": seed}
+        | {"test/accuracy": best - seed / 4}
+        for threshold, values in ((UNANIMITY, unanimous), (0.2, lower))
+        for size, best in values.items()
         for seed in range(2)
     ]
-    (folder / ENVIRONMENTS).parent.mkdir()
-    pd.DataFrame(rows).to_csv(folder / ENVIRONMENTS, index=False)
+    (folder / PLAIN).parent.mkdir()
+    pd.DataFrame(rows).to_csv(folder / PLAIN, index=False)
+    pd.DataFrame(masked).to_csv(folder / MASKED, index=False)
 
 
 @pytest.mark.parametrize(
-    ("mean", "masked", "verdict"),
+    ("plain", "unanimous", "verdict"),
     [
-        ({32: 0.5, 1024: 1.0}, {32: 1.0, 1024: 1.0}, "reproduced with 1.5 revolutions"),
-        ({32: 0.5, 256: 1.0}, {32: 1.0, 256: 1.0}, "reproduced with 1.5 revolutions, at another number"),
+        ({32: 0.5, 1024: 1.0}, {32: 1.0, 1024: 1.0}, "reproduced with 2 revolutions"),
+        ({32: 0.5, 256: 1.0}, {32: 1.0, 256: 1.0}, "reproduced with 2 revolutions, at another number"),
         ({32: 0.5, 1024: 0.6}, {32: 1.0, 1024: 1.0}, "not reproduced: the baseline never does"),
         ({32: 1.0, 1024: 1.0}, {32: 0.5, 1024: 1.0}, "not reproduced"),
         ({32: 0.5, 1024: 1.0}, {32: 0.5, 1024: 0.5}, "not reproduced"),
     ],
 )
-def test_how_many_environments(
-    mean: dict[int, float], masked: dict[int, float], verdict: str, tmp_path: Path
-) -> None:
-    _write(
-        tmp_path,
-        {**{(READING, size): best for size, best in mean.items()}, (3.0, 1024): 0.5},
-        {(READING, 2): 1.0},
-        {**{(READING, size): best for size, best in masked.items()}, (1.0, 4): 1.0},
-        lower={(READING, 2): 0.5, (READING, 16): 1.0},  # Decides nothing, but is told.
-    )
-    claim = environments(read_environments(tmp_path))
+def test_how_many_environments(plain: Best, unanimous: Best, verdict: str, tmp_path: Path) -> None:
+    _write(tmp_path, plain, unanimous, {2: 0.5, 16: 1.0})  # A lower threshold decides nothing, but is told.
+    claim = environments(*read_environments(tmp_path))
     assert claim.verdict == verdict
-    assert "3: never up to 1,024" in claim.ours
-    reached = ", ".join(f"{size:,}" for size, best in masked.items() if best == 1) or "none"
+    reached = ", ".join(f"{size:,}" for size, best in unanimous.items() if best == 1) or "none"
     assert f"threshold 0.2 at 16; threshold 1 at {reached} of 2, 16, 32, " in claim.ours
+
+
+def _outcome(reading: Reading, counted: str, literal: list[float], rescaled: list[float]) -> Outcome:
+    return Outcome(reading, counted, pd.Series([0.5]), pd.Series(literal), pd.Series(rescaled), {})
 
 
 @pytest.mark.parametrize(
     ("literal", "rescaled", "verdict"),
     [
-        ({1.0: 1.0, 3.0: 0.5}, {1.0: 1.0, 2.0: 0.995}, "up to 1 revolution, up to 2 revolutions if rescaled"),
-        ({1.0: 0.9}, {1.5: 1.0, 3.0: 0.5}, "up to 1.5 revolutions if rescaled"),
-        ({1.0: 0.98, 3.0: 0.5}, {3.0: 0.5}, "not reproduced"),
+        ([1.0, 0.99], [0.5, 0.5], "reproduced"),
+        ([1.0, 0.5], [1.0, 1.0], "in part: 1 of 2 seeds"),
+        ([0.5, 0.5], [1.0, 1.0], "in part: if rescaled, 2 of 2 seeds"),
+        ([0.5, 0.5], [0.8, 1.0], "in part: if rescaled, 1 of 2 seeds"),
+        ([0.5, 0.5], [0.5, 0.98], "not reproduced"),
     ],
 )
-def test_how_many_revolutions(
-    literal: dict[float, float], rescaled: dict[float, float], verdict: str, tmp_path: Path
+def test_whether_the_best_configuration_is_perfect(
+    literal: list[float], rescaled: list[float], verdict: str
 ) -> None:
-    # Other numbers of environments, and runs without L2, decide nothing here.
-    _write(
-        tmp_path,
-        {(1.0, 32): 0.5},
-        {**{(turns, 32): best for turns, best in literal.items()}, (4.0, 64): 1.0},
-        {(turns, 32): best for turns, best in rescaled.items()},
-        bare=0.6,
-        lower={(2.5, 32): 1.0},
-    )
-    claim = configuration(read_environments(tmp_path))
-    assert claim.verdict.removeprefix("reproduced ") == verdict
-    assert "without L2: 60.0 (60.0 to 60.0)" in claim.ours
+    others = [
+        _outcome(reading, counted, [1.0, 1.0], [1.0, 1.0])
+        for reading in READINGS
+        for counted in ("each", "all")
+        if (reading, counted) != (CHOSEN, "each")
+    ]
+    claim = configuration([*others, _outcome(CHOSEN, "each", literal, rescaled)])
+    assert claim.verdict == verdict
+    perfect = len(READINGS) - 1 + (pd.Series(literal).median() >= 0.99)
+    assert f"perfect under {perfect} of {len(READINGS)} readings" in claim.ours
 
 
 def test_committed_runs_are_complete(root: Path) -> None:
-    runs = read_environments(root / "results")
-    plain = plain_runs(runs, READING).groupby(SIZE).seed.nunique()
-    assert plain.to_dict() == {2**i: 5 for i in range(1, 11)}
-    masked = masked_by_size(runs)
-    for threshold in (UNANIMITY, 0.6, 0.2):
-        counts = masked[masked[THRESHOLD] == threshold].groupby(SIZE).seed.nunique()
-        assert counts.to_dict() == plain.to_dict()
-    for rescaled in (False, True):
-        counts = masked_by_revolutions(runs, rescaled).groupby(REVOLUTIONS).seed.nunique()
-        assert counts.to_dict() == dict.fromkeys((1.0, 1.5, 2.0, 3.0), 5)
-    for turn in (1, 1.5, 2, 3):
-        counts = plain_runs(runs, turn).groupby(SIZE).seed.nunique()
-        assert counts[[128, 256, 512, 1024]].tolist() == [5] * 4
-    assert runs.command.str.contains("tuned=published/spirals").all()
+    plain, masked = read_environments(root / "results")
+    assert plain.groupby("n_environments").seed.nunique().to_dict() == dict.fromkeys(SIZES, 5)
+    for _, runs in masked.groupby("threshold"):
+        assert runs.groupby("n_environments").seed.nunique().to_dict() == dict.fromkeys(SIZES, 5)
+    assert set(masked.step) == {930}
+    assert set(masked.stopped) == {"completed"}
+    assert PLAIN_STEPS == 30_000
+    assert set(plain.revolutions) == {CHOSEN.revolutions}
+    assert masked.command.str.contains("tuned=published/spirals").all()
+    assert masked.command.str.contains(f"dataset.revolutions={CHOSEN.revolutions}").all()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ilc.experiments.spirals.figures.spirals_readings import tabulate
-from ilc.experiments.spirals.reading_outcomes import Outcome, read_outcomes
+from ilc.experiments.spirals.reading_outcomes import COUNTED, Outcome, read_outcomes
 from ilc.experiments.spirals.readings import (
     AND_MASK_RUNS,
     BATCHES,
@@ -72,7 +72,7 @@ def _write(
 
 
 def _of(outcomes: list[Outcome], reading: Reading, batch: str) -> Outcome:
-    (found,) = (one for one in outcomes if (one.reading, one.batch) == (reading, batch))
+    (found,) = (one for one in outcomes if (one.reading, one.counted) == (reading, batch))
     return found
 
 
@@ -85,9 +85,10 @@ def test_three_published_results_are_counted(tmp_path: Path) -> None:
         lambda reading, batch, size: 1.0 if (reading, batch) == (chosen, "each") and size == 1024 else 0.5,
     )
     outcomes = read_outcomes(tmp_path)
-    assert len(outcomes) == len(READINGS) * len(BATCHES)
-    assert {(one.reading, one.batch): one.reproduced for one in outcomes if one.reproduced} == {
-        (chosen, "each"): 3
+    assert len(outcomes) == len(READINGS) * len(COUNTED)
+    assert {(one.reading, one.counted): one.reproduced for one in outcomes if one.reproduced} == {
+        (chosen, "each"): 3,
+        (chosen, "own"): 2,  # plain training then sees 128 examples in all
     }
     whole = _of(outcomes, chosen, "each")
     assert (whole.correlates, whole.is_perfect, whole.first) == (True, True, 1024)
@@ -104,6 +105,6 @@ def test_plain_training_that_finds_it_sooner_or_never_is_not_as_published(tmp_pa
         lambda reading, batch, size: 1.0 if batch == "all" and size >= 512 else 0.9,
     )
     outcomes = read_outcomes(tmp_path)
-    assert {one.first for one in outcomes if one.batch == "all"} == {512}
-    assert {one.first for one in outcomes if one.batch == "each"} == {None}
+    assert {one.first for one in outcomes if one.counted in ("all", "own")} == {512}
+    assert {one.first for one in outcomes if one.counted == "each"} == {None}
     assert {one.reproduced for one in outcomes} == {0}

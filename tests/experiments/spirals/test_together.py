@@ -5,27 +5,34 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ilc.configuration.compose import compose_experiment
 from ilc.environment_task import EnvironmentTask
-from ilc.experiments.spirals.measurements.plain_readings import LR, PLAIN, WEIGHT_DECAY
+from ilc.experiments.spirals.plain_training import LR, WEIGHT_DECAY, task_of
+from ilc.experiments.spirals.readings import CHOSEN, PLAIN_STEPS
 from ilc.experiments.spirals.together import train_together
-from ilc.runs.run_options import RunOptions
 
 
 def _task(seed: int) -> EnvironmentTask:
-    small = [
-        "dataset.n_environments=6",
+    return task_of(
+        CHOSEN,
+        6,
+        seed,
         "dataset.examples_per_environment=100",
         "dataset.n_test=100",
         "dataset.batch_size=50",
         "model.hidden_units=16",
         "trainer.max_epochs=4",
         "trainer.steps_per_epoch=5",
-        f"seed={seed}",
-    ]
-    task = RunOptions.of(compose_experiment([*PLAIN, *small])).build_task(torch.device("cpu"))
-    assert isinstance(task, EnvironmentTask)
-    return task
+    )
+
+
+@pytest.mark.parametrize("n_environments", [2, 4, 8, 16, 32])
+def test_all_numbers_of_environments_have_as_many_steps(n_environments: int) -> None:
+    task = task_of(CHOSEN, n_environments, 0)
+    steps = task.schedule.steps_per_epoch
+    assert steps is not None
+    assert steps <= len(task.sampler)
+    assert PLAIN_STEPS % steps == 0
+    assert min(task.scheduler.milestones) == PLAIN_STEPS // steps // 2
 
 
 def test_each_is_trained_as_alone() -> None:

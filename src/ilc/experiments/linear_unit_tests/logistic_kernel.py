@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ilc.kernels.compiled import prange, run
 from ilc.kernels.power_of_two import power_of_two
 
 _AT_ONCE = 512
 """Examples whose outputs lie beside them in the first cache."""
+_PARAMETERS = 4
+"""Those that one pass over the outputs takes."""
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _LOG2_E = np.float32(1 / np.log(2))
 _LARGEST = np.float32(126)
@@ -34,10 +37,12 @@ def hessian_sums(examples: Tensor, weights: Tensor, directions: Tensor) -> Tenso
 
 
 def _sums(examples: Tensor, weights: Tensor, directions: Tensor) -> Tensor:
-    sums = torch.zeros_like(weights, memory_format=torch.contiguous_format)
-    arrays = [each.contiguous().numpy() for each in (examples, weights, directions, sums)]
+    missing = -weights.shape[2] % _PARAMETERS
+    few = [functional.pad(each, (0, missing)) for each in (weights, directions)]
+    sums = torch.zeros_like(few[0], memory_format=torch.contiguous_format)
+    arrays = [each.contiguous().numpy() for each in (examples, *few, sums)]
     run(_add_up, weights.shape[1] * examples.numel(), *arrays, any_order=True)
-    return sums
+    return sums[..., : weights.shape[2]]
 
 
 def _add_up(examples: Any, weights: Any, directions: Any, sums: Any) -> None:
@@ -57,19 +62,18 @@ def _add_up(examples: Any, weights: Any, directions: Any, sums: Any) -> None:
 
 
 def _project(z: Any, first: int, last: int, w: Any, outputs: Any) -> None:
-    """``w z``, four parameters at a time: each goes over the outputs once."""
-    outputs[:] = _ZERO
-    together = len(w) // 4 * 4
-    for p in range(0, together, 4):
+    """``w z``; weights beyond the parameters are zero."""
+    end, count = z.shape[0] - 1, last - first
+    for p in range(0, len(w), _PARAMETERS):
         w0, w1, w2, w3 = w[p], w[p + 1], w[p + 2], w[p + 3]
-        z0, z1 = z[p, first:last], z[p + 1, first:last]
-        z2, z3 = z[p + 2, first:last], z[p + 3, first:last]
-        for i in range(last - first):
-            outputs[i] += w0 * z0[i] + w1 * z1[i] + w2 * z2[i] + w3 * z3[i]
-    for p in range(together, len(w)):
-        w0, z0 = w[p], z[p, first:last]
-        for i in range(last - first):
-            outputs[i] += w0 * z0[i]
+        z0, z1 = z[p, first:last], z[min(p + 1, end), first:last]
+        z2, z3 = z[min(p + 2, end), first:last], z[min(p + 3, end), first:last]
+        if p == 0:
+            for i in range(count):
+                outputs[i] = w0 * z0[i] + w1 * z1[i] + w2 * z2[i] + w3 * z3[i]
+        else:
+            for i in range(count):
+                outputs[i] += w0 * z0[i] + w1 * z1[i] + w2 * z2[i] + w3 * z3[i]
 
 
 def _to_probabilities(margins: Any) -> None:
@@ -83,12 +87,12 @@ def _to_probabilities(margins: Any) -> None:
 
 
 def _add_weighted(z: Any, first: int, last: int, values: Any, total: Any) -> None:
-    """Add ``sum v z`` to the total, four parameters at a time."""
-    together = len(total) // 4 * 4
-    for p in range(0, together, 4):
+    """Add ``sum v z`` to the total, whose entries beyond the parameters mean nothing."""
+    end = z.shape[0] - 1
+    for p in range(0, len(total), _PARAMETERS):
         t0 = t1 = t2 = t3 = _ZERO
-        z0, z1 = z[p, first:last], z[p + 1, first:last]
-        z2, z3 = z[p + 2, first:last], z[p + 3, first:last]
+        z0, z1 = z[p, first:last], z[min(p + 1, end), first:last]
+        z2, z3 = z[min(p + 2, end), first:last], z[min(p + 3, end), first:last]
         for i in range(last - first):
             t0 += values[i] * z0[i]
             t1 += values[i] * z1[i]
@@ -98,8 +102,3 @@ def _add_weighted(z: Any, first: int, last: int, values: Any, total: Any) -> Non
         total[p + 1] += t1
         total[p + 2] += t2
         total[p + 3] += t3
-    for p in range(together, len(total)):
-        t0, z0 = _ZERO, z[p, first:last]
-        for i in range(last - first):
-            t0 += values[i] * z0[i]
-        total[p] += t0

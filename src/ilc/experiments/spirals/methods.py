@@ -34,7 +34,8 @@ SEARCHED_REVOLUTIONS = 3
 """Of the spirals on which the methods were searched and the best of each was repeated."""
 RUNS = Path("spirals/methods")
 FEWER = Path("spirals/fewer_revolutions")
-"""The same configurations on spirals that turn as in figure 15, with nothing searched anew."""
+"""The same configurations on spirals that turn less, with nothing searched anew."""
+FEWER_REVOLUTIONS = 1.5
 TRIALS = Path("spirals/search")
 
 

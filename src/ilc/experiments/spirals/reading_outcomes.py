@@ -11,7 +11,6 @@ from ilc.experiments.spirals.correlations import mean_interval
 from ilc.experiments.spirals.methods import PERFECT
 from ilc.experiments.spirals.readings import (
     AND_MASK_RUNS,
-    BATCHES,
     CORRELATIONS,
     MANY_ENVIRONMENTS,
     PLAIN_EACH_RUNS,
@@ -23,8 +22,11 @@ from ilc.experiments.spirals.readings import (
 
 PUBLISHED_ENVIRONMENTS = 1024
 """At which plain training first finds the mechanism, best of five runs (figure 15)."""
+COUNTED = {"each": ("each", "each"), "all": ("all", "all"), "own": ("each", "all")}
+"""Whose examples a batch size counts for the AND-mask, and whose for plain training, which need not know of
+environments: ``each`` environment's or those of ``all``; ``own`` is what suits either."""
 _EXAMPLES = {"each": 128, "all": 4}
-"""Of each of 32 environments in a step, by what the batch size of 128 counts."""
+"""Of each of 32 environments in a step of the AND-mask, by what its batch size of 128 counts."""
 
 
 class Outcome(NamedTuple):
@@ -32,7 +34,7 @@ class Outcome(NamedTuple):
 
     Attributes:
         reading: of the data.
-        batch: what the batch size counts the examples of, ``each`` environment or ``all``.
+        counted: whose examples the batch size counts, a key of ``COUNTED``.
         correlations: of the untrained networks' average gradient with the mechanism's, one per network.
         as_published: test accuracies of the thesis's best configuration, one per seed.
         rescaled: the same with rescaled updates.
@@ -40,7 +42,7 @@ class Outcome(NamedTuple):
     """
 
     reading: Reading
-    batch: str
+    counted: str
     correlations: pd.Series
     as_published: pd.Series
     rescaled: pd.Series
@@ -69,7 +71,7 @@ class Outcome(NamedTuple):
 
 
 def read_outcomes(results: Path) -> list[Outcome]:
-    """One of each reading and batch, in their order."""
+    """One of each reading of the data and of the batch size, in their order."""
     correlations, masked, each, of_all = (
         pd.read_csv(results / path) for path in (CORRELATIONS, AND_MASK_RUNS, PLAIN_EACH_RUNS, PLAIN_RUNS)
     )
@@ -80,21 +82,20 @@ def read_outcomes(results: Path) -> list[Outcome]:
     plain = {"each": each, "all": of_all[of_all.epoch == of_all.epoch.max()]}
     outcomes = []
     for reading in READINGS:
-        for batch in BATCHES:
-            runs = _under(reading, masked)
-            runs = runs[runs.batch_size == _EXAMPLES[batch]]
-            by_rescaling = {
-                flag: runs[runs["aggregator.rescale"] == flag]["test/accuracy"] for flag in (False, True)
-            }
-            many = _under(reading, plain[batch])
-            untrained = _under(reading, correlations)
+        for counted, (by_mask, by_plain) in COUNTED.items():
+            untrained, runs = _under(reading, correlations), _under(reading, masked)
+            runs = runs[runs.batch_size == _EXAMPLES[by_mask]]
+            as_published, rescaled = (
+                runs[runs["aggregator.rescale"] == flag]["test/accuracy"] for flag in (False, True)
+            )
+            many = _under(reading, plain[by_plain])
             outcomes.append(
                 Outcome(
                     reading,
-                    batch,
-                    untrained[untrained.batch_of == batch].mechanism_correlation,
-                    by_rescaling[False],
-                    by_rescaling[True],
+                    counted,
+                    untrained[untrained.batch_of == by_mask].mechanism_correlation,
+                    as_published,
+                    rescaled,
                     {size: many[many.n_environments == size]["test/accuracy"] for size in MANY_ENVIRONMENTS},
                 )
             )

@@ -1,4 +1,4 @@
-"""Claims about the thesis's configuration: how many revolutions it bears, how many environments it needs."""
+"""Claims about the thesis's configuration: whether it is perfect, how many environments it needs."""
 
 from __future__ import annotations
 
@@ -6,112 +6,87 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.spirals.environments import (
-    L2,
-    READING,
-    REVOLUTIONS,
-    SIZE,
-    THRESHOLD,
-    UNANIMITY,
-    masked_by_revolutions,
-    masked_by_size,
-    plain_runs,
-    read_environments,
-    seeds_per_point,
-)
+from ilc.experiments.spirals.environments import UNANIMITY, read_environments, seeds_per_point
 from ilc.experiments.spirals.methods import PERFECT
+from ilc.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
+from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.claims import Claim
 from ilc.figures.style import median_and_range
 
-PAPER_ENVIRONMENTS = 1024
-
 
 def claims(results: Path) -> list[Claim]:
-    """From ``spirals/environments_runs.csv``."""
-    runs = read_environments(results)
-    return [configuration(runs), environments(runs)]
+    """From the runs by reading and by number of environments."""
+    return [configuration(read_outcomes(results)), environments(*read_environments(results))]
 
 
-def configuration(runs: pd.DataFrame) -> Claim:
-    """The thesis's best configuration on the paper's 32 environments, by number of revolutions."""
-    literal, rescaled = (masked_by_revolutions(runs, choice) for choice in (False, True))
-    bare = runs[(runs.aggregator == "and_mask") & (runs[L2] == 0)]["test/accuracy"]
-    most = literal[literal[REVOLUTIONS] == literal[REVOLUTIONS].max()]
+def configuration(outcomes: list[Outcome]) -> Claim:
+    """The thesis's best configuration on the paper's 32 environments, under the chosen reading and others."""
+    counted = [outcome for outcome in outcomes if outcome.counted == "each"]
+    (chosen,) = (outcome for outcome in counted if outcome.reading == CHOSEN)
+    literal = [outcome.reading for outcome in counted if outcome.as_published.median() >= PERFECT]
+    rescaled = [outcome.reading for outcome in counted if outcome.rescaled.median() >= PERFECT]
     return Claim(
         short="The thesis's best configuration is perfect",
         claim="spirals: the configuration that the thesis names its best (threshold 1, L2 1e-4) is perfect",
         paper="perfect test accuracy; the number of revolutions and rescaling are left open, the "
         "authors' code has 3 revolutions",
-        ours=f"test accuracy by revolutions: {_by_revolutions(literal)}; rescaled: "
-        f"{_by_revolutions(rescaled)}; 1 revolution without L2: {median_and_range(bare)}; "
-        f"median and range, n = {seeds_per_point(runs)} seeds",
-        number=f"{100 * most['test/accuracy'].median():.1f} % test accuracy at {most[REVOLUTIONS].iloc[0]:g} "
-        "revolutions",
-        verdict=_verdict(_most_revolutions(literal), _most_revolutions(rescaled)),
+        ours=f"test accuracy at {CHOSEN.revolutions:g} revolutions: {median_and_range(chosen.as_published)}; "
+        f"rescaled: {median_and_range(chosen.rescaled)}, median and range, n = {len(chosen.rescaled)} seeds; "
+        f"the median is perfect under {len(literal)} of {len(counted)} readings of the data, rescaled under "
+        f"{len(rescaled)}, in each of them with 128 examples of each environment",
+        number=f"{median_and_range(chosen.rescaled)} test accuracy, rescaled",
+        verdict=_verdict(chosen.as_published, chosen.rescaled),
     )
 
 
-def environments(runs: pd.DataFrame) -> Claim:
+def _verdict(literal: pd.Series, rescaled: pd.Series) -> str:
+    """Over the seeds of the chosen reading."""
+    for runs, how in ((literal, ""), (rescaled, "if rescaled, ")):
+        perfect = int((runs >= PERFECT).sum())
+        if perfect == len(runs) and not how:
+            return "reproduced"
+        if perfect:
+            return f"in part: {how}{perfect} of {len(runs)} seeds"
+    return "not reproduced"
+
+
+def environments(plain: pd.DataFrame, masked: pd.DataFrame) -> Claim:
     """Figure 15: the number of environments at which plain training finds the mechanism."""
-    most = int(runs[SIZE].max())
-    first = {
-        turns: min(_perfect(plain_runs(runs, turns)), default=None)
-        for turns in sorted(runs[REVOLUTIONS].unique())
-    }
-    words = {turns: f"never up to {most:,}" if size is None else f"{size:,}" for turns, size in first.items()}
-    masks = masked_by_size(runs)
+    most = int(plain.n_environments.max())
+    mean = min(_perfect(plain), default=None)
     perfect = {
-        threshold: _perfect(masks[masks[THRESHOLD] == threshold])
-        for threshold in sorted(masks[THRESHOLD].unique())
+        threshold: _perfect(masked[masked.threshold == threshold])
+        for threshold in sorted(masked.threshold.unique())
     }
-    masked, mean = min(perfect.get(UNANIMITY, []), default=None), first[READING]
+    first = min(perfect.get(UNANIMITY, []), default=None)
     if mean is None:
         verdict = "not reproduced: the baseline never does"
-    elif masked is None or masked >= mean:
+    elif first is None or first >= mean:
         verdict = "not reproduced"
     else:
-        number = "" if mean == PAPER_ENVIRONMENTS else ", at another number"
-        verdict = f"reproduced with {READING:g} revolutions{number}"
+        verdict = f"reproduced with {CHOSEN.revolutions:g} revolutions"
+        verdict += "" if mean == PUBLISHED_ENVIRONMENTS else ", at another number"
     reached = "; ".join(f"threshold {threshold:g} at {_sizes(sizes)}" for threshold, sizes in perfect.items())
-    others = ", ".join(f"{turns:g}: {text}" for turns, text in words.items() if turns != READING)
+    words = f"never up to {most:,}" if mean is None else f"{mean:,}"
+    at_first = plain.loc[plain.n_environments == mean, "test/accuracy"] >= PERFECT
+    how_many = "" if mean is None else f" ({at_first.sum()} of {len(at_first)} seeds there)"
     return Claim(
         short="Plain training needs very many environments",
         claim="spirals: plain training needs very many environments to find the mechanism (figure 15)",
-        paper=f"first at {PAPER_ENVIRONMENTS:,}, best of five runs",
-        ours=f"environments from which the best of n = {seeds_per_point(runs)} seeds reaches "
-        f"{100 * PERFECT:.0f} % test accuracy, {READING:g} revolutions (chosen by us): "
-        f"plain training {words[READING]}; the AND-mask does with {reached} of "
-        f"{_sizes(sorted(masks[SIZE].unique()))}; plain training with other revolutions: "
-        f"{others}; the thesis's configuration",
-        number=f"{words[READING]} environments" if mean is not None else words[READING],
+        paper=f"first at {PUBLISHED_ENVIRONMENTS:,}, best of five runs",
+        ours=f"environments from which the best of n = {seeds_per_point(plain, masked)} seeds reaches "
+        f"{100 * PERFECT:.0f} % test accuracy, {CHOSEN.revolutions:g} revolutions (chosen by us): plain "
+        f"training {words}{how_many}, in steps of 128 examples of all; the AND-mask does, in steps of 128 "
+        f"of each or of 4,096, with {reached} of {_sizes(sorted(masked.n_environments.unique()))}; "
+        "the thesis's configuration",
+        number=f"{words} environments" if mean is not None else words,
         verdict=verdict,
     )
 
 
-def _by_revolutions(runs: pd.DataFrame) -> str:
-    accuracies = runs.groupby(REVOLUTIONS)["test/accuracy"]
-    return ", ".join(f"{turns:g}: {median_and_range(accuracy)}" for turns, accuracy in accuracies)
-
-
-def _most_revolutions(runs: pd.DataFrame) -> float | None:
-    """The largest number of revolutions whose median is perfect."""
-    medians = runs.groupby(REVOLUTIONS)["test/accuracy"].median()
-    reached = medians[medians >= PERFECT]
-    return None if reached.empty else float(reached.index.max())
-
-
-def _verdict(literal: float | None, rescaled: float | None) -> str:
-    parts = [
-        f"up to {most:g} {'revolution' if most == 1 else 'revolutions'}{how}"
-        for most, how in ((literal, ""), (rescaled, " if rescaled"))
-        if most is not None
-    ]
-    return f"reproduced {', '.join(parts)}" if parts else "not reproduced"
-
-
 def _perfect(runs: pd.DataFrame) -> list[int]:
     """The numbers of environments whose best seed is perfect, from the smallest."""
-    best = runs.groupby(SIZE)["test/accuracy"].max()
+    best = runs.groupby("n_environments")["test/accuracy"].max()
     return [int(size) for size in best.index[best >= PERFECT]]
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.spirals.environments import READING
 from ilc.experiments.spirals.methods import (
     AND_MASKS,
     FEWER,
+    FEWER_REVOLUTIONS,
     METHODS,
     PERFECT,
     RUNS,
@@ -40,7 +40,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "train %": median_and_range(of_method["train/accuracy"]),
                 "test %": median_and_range(of_method["test/accuracy"]),
                 "seeds at 99 % test": str(int((of_method["test/accuracy"] >= PERFECT).sum())),
-                f"test %, {READING:g} revolutions (n = {len(turned_less)})": median_and_range(
+                f"test %, {FEWER_REVOLUTIONS:g} revolutions (n = {len(turned_less)})": median_and_range(
                     turned_less["test/accuracy"]
                 ),
                 "paper, test": "about 100 %" if label in AND_MASKS else "chance",

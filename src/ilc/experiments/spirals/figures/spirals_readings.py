@@ -10,6 +10,12 @@ from ilc.experiments.spirals.correlations import mean_interval
 from ilc.experiments.spirals.reading_outcomes import Outcome, read_outcomes
 from ilc.figures.style import median_and_range
 
+WHOSE = {
+    "each": "each environment's examples",
+    "all": "all environments' examples",
+    "own": "the mask's: each environment's; plain training's: all",
+}
+
 
 def tabulate(results: Path) -> pd.DataFrame:
     """A row per reading: three published results, each with interval or range, and how many came out."""
@@ -23,12 +29,15 @@ def _row(outcome: Outcome) -> dict[str, str]:
         "0.1 is the shortcuts'": of_shortcuts(reading.shortcut_variance),
         "mechanism scaled": "yes" if reading.standardize_mechanism else "no",
         "revolutions": f"{reading.revolutions:g}",
-        "batch of 128 counts examples of": outcome.batch,
+        "batch size counts": WHOSE[outcome.counted],
         "correlation with the mechanism's": f"{outcome.correlations.mean():.2f} ({low:.2f} to {high:.2f})",
         "thesis's configuration": median_and_range(outcome.as_published),
         "rescaled": median_and_range(outcome.rescaled),
     }
-    row |= {f"plain, {size:,}": median_and_range(test) for size, test in outcome.plain.items()}
+    row |= {
+        f"plain, {size:,}": median_and_range(test) if len(test) else "not run"
+        for size, test in outcome.plain.items()
+    }
     return row | {"published results": f"{outcome.reproduced} of 3"}
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ilc.aggregators import AndMask, Mean, XorMask
+from ilc.aggregators import AndMask, XorMask
 from ilc.errors import UserError
 from ilc.experiments.measurement import Parts, Tables
 from ilc.experiments.spirals.gradient_correlations import (
@@ -29,16 +29,14 @@ N_ENVIRONMENTS = 16
 THRESHOLDS = [votes / N_ENVIRONMENTS for votes in range(0, N_ENVIRONMENTS + 1, 2)]
 SCATTER_THRESHOLDS = (0.0, 0.75)
 SCATTER_PER_SEED = 200
-REVOLUTIONS = (1.0, 1.5, 2.0, 3.0)
 Row = dict[str, float | int | str]
 
 
 def parts(seeds: int = 10) -> Parts:
-    """A part per network, each with three tables.
+    """A part per network, each with two tables.
 
-    ``spirals/correlations.csv``, a row per part of the network, seed, mask and threshold,
-    ``correlations_scatter.csv``, a sample of single components, and ``correlations_revolutions.csv``, the
-    average gradient's on spirals of several numbers of revolutions.
+    ``spirals/correlations.csv``, a row per part of the network, seed, mask and threshold, and
+    ``correlations_scatter.csv``, a sample of single components.
 
     Args:
         seeds: how many networks, from seed 0.
@@ -68,20 +66,10 @@ def _measure(seed: int) -> Tables:
             correlations.append(key | {"agreement_threshold": threshold} | measured | source)
         if mask == "and_mask" and threshold in SCATTER_THRESHOLDS:
             scatter += _sample(seed, threshold, average, gradients)
-    by_revolutions = [_with_revolutions(seed, revolutions) for revolutions in REVOLUTIONS]
     return {
         "spirals/correlations.csv": pd.DataFrame(correlations),
         "spirals/correlations_scatter.csv": pd.DataFrame(scatter),
-        "spirals/correlations_revolutions.csv": pd.DataFrame(by_revolutions),
     }
-
-
-def _with_revolutions(seed: int, revolutions: float) -> Row:
-    network, spirals = network_and_spirals(seed, N_ENVIRONMENTS, revolutions=revolutions)
-    gradients = signal_gradients(network, spirals, seed)
-    average = masked_average(gradients, Mean())
-    key: Row = {"seed": seed, "revolutions": revolutions}
-    return key | compared(average, gradients.mechanism, gradients.shortcut) | {"data_source": spirals.source}
 
 
 def _masks() -> list[tuple[str, float]]:

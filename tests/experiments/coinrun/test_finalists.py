@@ -1,0 +1,74 @@
+"""The comparison's rows: one per run, and one per level, averaged over the configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ilc.data import Split
+from ilc.experiments.coinrun.levels import CLONING_TEST
+from ilc.experiments.coinrun.measurements import finalists
+from ilc.objectives.risks import kl_divergence
+
+N = 7
+
+
+class Constant(nn.Module):
+    """A student that prefers one action, wherever it is."""
+
+    def __init__(self, action: int) -> None:
+        super().__init__()
+        self.logits = torch.zeros(15).index_fill(0, torch.tensor(action), 2.0)
+
+    def forward(self, frames: Tensor) -> Tensor:
+        return self.logits.expand(len(frames), -1)
+
+
+@pytest.fixture
+def states() -> Split:
+    random = torch.Generator().manual_seed(0)
+    return Split(
+        torch.zeros(N, 3, 64, 64, dtype=torch.uint8), torch.rand(N, 15, generator=random).softmax(dim=1)
+    )
+
+
+def test_divergences_are_those_of_the_risk(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finalists, "STATES_AT_ONCE", 3)  # The last part is a smaller one.
+    student = Constant(4)
+    each = finalists.divergences(student, states)
+    assert each.shape == (N,)
+    torch.testing.assert_close(each.mean(), kl_divergence(student(states.inputs), states.targets))
+    torch.testing.assert_close(each[2], kl_divergence(student(states.inputs[2:3]), states.targets[2:3]))
+
+
+def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def train(overrides: Sequence[str]) -> Any:
+        asked.append(tuple(overrides))
+        metrics = [{"test/kl": 9.0}, {"epoch": 2, "train/kl": 0.1, "validation/kl": 0.2, "test/kl": 0.3}]
+        data = SimpleNamespace(evaluation={"test": states}, source="none")
+        return SimpleNamespace(model=Constant(len(asked)), metrics=metrics, data=data)
+
+    monkeypatch.setattr(finalists, "trained", train)
+    parts = finalists.parts(["coinrun/adam", "coinrun/temporal_mask"], finalists=2, seeds=3)
+    assert len(parts) == 6
+    tables = parts["coinrun_temporal_mask-seed2"]()
+    assert asked == [
+        ("experiment=coinrun_bc", f"tuned=searched/coinrun/temporal_mask{rank}", "seed=2")
+        for rank in ("", "_2")
+    ]
+    runs, levels = tables[finalists.RUNS], tables[finalists.LEVELS]
+    assert isinstance(runs, pd.DataFrame)
+    assert isinstance(levels, pd.DataFrame)
+    assert list(runs["rank"]) == [1, 2]
+    assert list(runs["test/kl"]) == [0.3, 0.3]
+    both = [finalists.divergences(Constant(action), states) for action in (1, 2)]
+    torch.testing.assert_close(torch.tensor(levels["test/kl"].to_numpy()), torch.stack(both).mean(dim=0))
+    assert list(levels.level) == list(CLONING_TEST[:N])
