@@ -10,8 +10,8 @@ import pytest
 from ilc.figures.discovery import experiments
 
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
-ELSEWHERE = {"cost"}
-"""Its tables are on costs.md, with the command that measures them."""
+ELSEWHERE = {"cost", "neighbours"}
+"""They check no claim of a source: costs.md has what a step costs, neighbours.md a comparison of our own."""
 
 
 def sections(page: Path) -> dict[str, str]:

@@ -33,6 +33,7 @@ def test_one_file_adds_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "cost",
         "distillation",
         "linear_unit_tests",
+        "neighbours",
         "skip_intervals",
     ]
 

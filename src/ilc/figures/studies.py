@@ -61,34 +61,32 @@ def hours(results: Path) -> dict[str, pd.DataFrame]:
 
     Runs are those in the tables, trials of searches and failed ones too; the hours are their wall-clock times
     added up, on whatever else the machine did; what is expected is what the study's config says. A
-    measurement records no time, and neither does a run that failed.
+    measurement records no time, and neither does a run that failed. A study with files of several
+    experiments belongs to that of its last step.
 
     Args:
         results: the folder of committed CSV files.
     """
     files = [path.relative_to(results).as_posix() for path in sorted(results.rglob("*")) if path.is_file()]
-    of: dict[str, list[str]] = {name: [] for name in experiments()}
-    for file in files:
-        folder = file.partition("/")[0]
-        of.get(FOLDERS.get(folder, folder), []).append(file)
-    return {
-        name: pd.DataFrame([_row(study, results, own) for study in studies_of(own)])
-        for name, own in of.items()
-        if own
-    }
+    of: dict[str, list[dict[str, str]]] = {name: [] for name in experiments()}
+    for name, study in studies().items():
+        made = [(step, file) for step in study["steps"] for file in files if _makes(step, file)]
+        if made:
+            folder = made[-1][1].partition("/")[0]
+            of[FOLDERS.get(folder, folder)].append(_row(name, results, made))
+    return {name: pd.DataFrame(rows) for name, rows in of.items() if rows}
 
 
-def _row(name: str, results: Path, files: list[str]) -> dict[str, str]:
-    study = studies()[name]
+def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
     # Of a search the trials, which are there once more as runs.
     kinds = {"runs": "_runs.csv", "search": "_trials.csv"}
     tables = [
         pd.read_csv(results / file)
-        for step in study["steps"]
-        for file in files
-        if _makes(step, file) and file.endswith(tuple(kinds[kind] for kind in step if kind in kinds))
+        for step, file in made
+        if file.endswith(tuple(kinds[kind] for kind in step if kind in kinds))
     ]
     times = [table["wall_seconds"].sum() / 3600 for table in tables]
+    study = studies()[name]
     return {
         "study": f"[`{name}`](conf/study/{name}.yaml)",
         "finds out": study["about"],

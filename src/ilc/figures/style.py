@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -64,6 +65,14 @@ def as_percent(axes: Axes, lowest: float = 0.0) -> None:
     """Label the y axis, which holds shares from ``lowest`` to 1, in per cent."""
     axes.set_ylim(lowest - 0.02, 1.04)
     axes.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+
+
+def seeds_in_row(axes: Axes, row: float, values: pd.Series, color: str) -> None:
+    """A dot per seed along ``row``, a bar at their median."""
+    # Side by side within their row, in order, so that equal values do not hide each other.
+    places = row + np.linspace(-0.3, 0.3, len(values))
+    axes.plot(values, places, "o", ms=3, color=color, alpha=0.5, mec="none", clip_on=False)
+    axes.vlines(values.median(), row - 0.4, row + 0.4, color=color, lw=2.5)
 
 
 def data_sources(runs: pd.DataFrame) -> str:

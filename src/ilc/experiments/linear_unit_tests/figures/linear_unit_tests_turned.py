@@ -18,6 +18,7 @@ METHODS = {
     "gram_agreement": ("AND-mask, principal directions", COLORS["geometric_mean"], "D"),
     "v_rex": ("V-REx", COLORS["dann"], "P"),
     "UPGrad": ("UPGrad (TorchJD)", GREY, "X"),
+    "MGDA": ("MGDA (TorchJD)", "black", "*"),
 }
 """Label, colour and mark; masks by component first, then what does not depend on the basis."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
@@ -17,7 +16,7 @@ from ilc.experiments.spirals.methods import (
     seeds,
     trials_each,
 )
-from ilc.figures.style import COLORS, GREY, data_sources, new_figure, stamp
+from ilc.figures.style import COLORS, GREY, data_sources, new_figure, seeds_in_row, stamp
 
 
 def draw(results: Path) -> Figure:
@@ -31,10 +30,7 @@ def draw(results: Path) -> Figure:
         for row, label in enumerate(labels):
             of_method = runs[runs.method == label]
             color = COLORS[of_method.aggregator.iloc[0]]
-            # Seeds side by side within their row, in order, so that equal accuracies do not hide each other.
-            places = row + np.linspace(-0.3, 0.3, len(of_method))
-            axes.plot(of_method[key], places, "o", ms=3, color=color, alpha=0.5, mec="none", clip_on=False)
-            axes.vlines(of_method[key].median(), row - 0.4, row + 0.4, color=color, lw=2.5)
+            seeds_in_row(axes, row, of_method[key], color)
         axes.axvline(CHANCE, color=GREY, lw=0.8, ls=":")
         axes.set_title(title, fontsize=10)
         axes.set_xlim(LOWEST, 1.01)

@@ -1,0 +1,3 @@
+"""The methods beside the AND-mask, compared on four experiments with one budget of search."""
+
+TITLE = "Neighbours"
