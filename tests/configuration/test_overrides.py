@@ -31,8 +31,11 @@ def test_a_group_is_chosen_by_name(group: str, text: str) -> None:
 def test_the_best_known_settings_can_be_left_out_but_not_mistyped() -> None:
     check_overrides(["~tuned", "tuned=searched/spirals_l1", "tuned=spirals/mean,published/spirals"])
     for text in ("tuned=nothing", "tuned=null", "tuned=[a]"):
-        with pytest.raises(UserError, match=r"tuned is chosen by name, .*published/spirals"):
+        with pytest.raises(UserError, match=r"tuned is chosen by name, .* \(all: conf/tuned/\)"):
             check_overrides([text])
+    with pytest.raises(UserError, match="such as published/spirals, ") as caught:
+        check_overrides(["tuned=publisched/spirals"])
+    assert len(str(caught.value)) < 500
     check_overrides(["hydra.searchpath=[file:///elsewhere]", "tuned=nothing"])
 
 

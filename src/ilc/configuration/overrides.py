@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Sequence
 
@@ -14,6 +15,8 @@ from ilc.errors import UserError
 
 OPTIONAL_GROUPS = ("tuned",)
 """Groups of which nothing need be chosen."""
+LISTED = 24
+"""As many choices as a message names."""
 
 
 def check_overrides(overrides: Sequence[str]) -> None:
@@ -45,8 +48,16 @@ def _check_choice(read: Override, elsewhere: bool) -> None:
     if not isinstance(value, str) or (optional and value not in known and not elsewhere):
         raise UserError(
             f"{shortened(str(read.input_line))}: {group} is chosen by name, {group}=NAME, one of "
-            f"{', '.join(known)}"
+            f"{_listed(known, str(value), group)}"
         )
+
+
+def _listed(known: list[str], wanted: str, group: str) -> str:
+    """The choices of a group, or the nearest ones where a line could not hold all."""
+    if len(known) <= LISTED:
+        return ", ".join(known)
+    nearest = difflib.get_close_matches(wanted, known, n=LISTED // 4, cutoff=0.0)
+    return f"{len(known)}, such as {', '.join(nearest)} (all: conf/{group}/)"
 
 
 def shortened(text: str) -> str:
