@@ -37,7 +37,7 @@ DRAWN_PROBLEMS = {"1": ("o", -0.2), "1s": ("D", 0.2)}
 FOLDER = Path("neighbours")
 UNIT_TESTS = Path("linear_unit_tests/neighbours/methods_runs.csv")
 TORCHJD = Path("linear_unit_tests/turned/torchjd_runs.csv")
-"""Problem 1s alone: one model at a time, on fewer data seeds."""
+"""Problem 1s alone, because it trains one model at a time."""
 COST = Path("benchmark/neighbours.csv")
 
 

@@ -44,7 +44,7 @@ def draw(results: Path) -> Figure:
                 seeds_in_row(axes, row, values, _color(method))
     tests = read_unit_tests(results)
     _draw_unit_tests(panels[-2], tests)
-    n_seeds = " or ".join(map(str, sorted(tests.n_seeds.unique(), reverse=True)))
+    n_seeds = " or ".join(map(str, sorted(tests.n_seeds.unique())))
     cost = pd.read_csv(results / COST).set_index("method").relative
     panels[-1].barh(range(len(LABELS)), cost[list(LABELS)], color=[_color(method) for method in LABELS])
     panels[-1].set(title="cost of a step", xlabel="x plain training")
@@ -56,7 +56,7 @@ def draw(results: Path) -> Figure:
         "dot: a seed of five, bar: median, dotted: plain training's; best of 20 trials each, by validation "
         "on colored digits, by test accuracy (oracle) on spirals and noisy labels;\nunit tests: mean and "
         f"deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: on the spirals, one "
-        f"core; data: {sources}, generated",
+        f"core;\ndata: {sources}, generated linear problems",
     )
     return figure
 
