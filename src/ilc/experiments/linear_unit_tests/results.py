@@ -41,16 +41,19 @@ def runs(results: Path) -> pd.DataFrame:
     return table.assign(method=table.method.fillna(table.aggregator))
 
 
+def published_errors() -> pd.DataFrame:
+    """A row per published cell: ``CELL``, ``published``, ``published_std``, ``chosen_lr``."""
+    table = pd.read_csv(PUBLISHED, dtype={"problem": str}).drop_duplicates(CELL)
+    table = table.rename(columns={"test_error": "published", "test_error_std": "published_std"})
+    return table[[*CELL, "published", "published_std", "chosen_lr"]]
+
+
 def beside_published(results: Path) -> pd.DataFrame:
     """Our runs, joined by ``published`` and ``published_std``, which ours alone lack.
 
     ``apart`` is the difference in published standard deviations.
     """
-    published = pd.read_csv(PUBLISHED, dtype={"problem": str}).drop_duplicates(CELL)
-    published = published.rename(columns={"test_error": "published", "test_error_std": "published_std"})
-    table = runs(results).merge(
-        published[[*CELL, "published", "published_std", "chosen_lr"]], on=CELL, how="left"
-    )
+    table = runs(results).merge(published_errors(), on=CELL, how="left")
     difference = table["test/error"] - table["published"]
     # Where every seed has the published error there is no deviation to measure by.
     table["apart"] = (difference / table["published_std"]).where(difference.abs() > 1e-6, 0.0)
