@@ -16,7 +16,7 @@ from ilc.runs.search.asker import Asker
 from ilc.runs.search.definition_file import load_definition
 from ilc.runs.search.loop import search
 from ilc.runs.search.storage import open_storage
-from ilc.runs.search.table import tabulate_trials
+from ilc.runs.search.table import finalists, tabulate_trials
 from ilc.runs.search.trial import folder_of, overrides_of
 
 pytestmark = pytest.mark.usefixtures("in_this_process")
@@ -212,3 +212,22 @@ def test_trials_are_what_their_commands_say(definition: Any, tmp_path: Path) -> 
     assert experiment["optimizer"]["name"] == trial.params["optimizer"]
     assert experiment["trainer"]["selection"] == "last"
     assert experiment["threads"] == 1
+
+
+def test_a_trial_with_the_parameters_of_another_is_not_trained_again(definition: Any, tmp_path: Path) -> None:
+    wanted = definition(trials=6, space={"model.hidden_layers": {"integer": [1, 2]}}, finalists=5)
+    search(wanted, tmp_path, 1)
+    table = table_of(wanted, tmp_path)
+    assert len(table) == 6
+    trained = table[table.repeats.isna()]
+    assert sorted(trained["model.hidden_layers"]) == [1, 2]
+    assert [folder_of(tmp_path, number).exists() for number in table.number] == table.repeats.isna().tolist()
+    repeated = table[table.repeats.notna()]
+    assert repeated.wall_seconds.isna().all()
+    first = table.loc[repeated.repeats]
+    for column in ("value", "test/loss", "model.hidden_layers", "command", "git_commit"):
+        assert repeated[column].tolist() == first[column].tolist()
+    assert (
+        finalists(table, wanted).number.tolist()
+        == trained.sort_values(["test/accuracy", "test/loss"], ascending=[False, True]).number.tolist()
+    )

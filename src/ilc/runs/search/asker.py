@@ -1,7 +1,8 @@
 """The process that asks: it begins trials and records how they end; workers only train.
 
 A trial that the storage calls running and nobody claims was left by an asker that died: it is taken up
-again, with its parameters, in its folder.
+again, with its parameters, in its folder. One with the parameters of a completed trial is not trained again:
+the same command gives the same run.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import optuna
 from optuna.trial import TrialState
 
 from ilc.errors import UserError
 from ilc.runs.search.claims import Claims, OneAsker, OneOfMany
 from ilc.runs.search.definition import Definition
-from ilc.runs.search.space import draw
-from ilc.runs.search.storage import open_storage, sampler_for
+from ilc.runs.search.draws import REPEATS, completed_twin, draw_parameters, trial_of
+from ilc.runs.search.storage import open_storage
 from ilc.runs.search.trial import Result, Trial
 
 if TYPE_CHECKING:
@@ -59,24 +59,22 @@ class Asker:
     def next(self) -> Trial | None:
         """Take up a trial that was left, else begin one; None when enough are done or under way.
 
+        Trials that repeat a completed one are recorded on the way, with its value.
+
         Raises:
             UserError: more trials failed than are asked for.
         """
         with self._claims.turn():
-            number = self._left()
-            if number is None:
-                if not self._wants_another():
-                    return None
-                number = self.stored.ask().number
-                self._claims.take(number)
-            self._under_way.add(number)
-            # Trial reads what was drawn before a kill; the same keys then get the same values.
-            trial = optuna.Trial(self.stored, self.stored.get_trials(deepcopy=False)[number]._trial_id)
-            parameters = {}
-            for key, limits in self._definition.space.items():
-                self.stored.sampler = sampler_for(self._definition, number, key)
-                parameters[key] = draw(trial, key, limits)
-        return Trial(number, parameters)
+            while (number := self._take()) is not None:
+                self._under_way.add(number)
+                parameters = draw_parameters(self.stored, self._definition, number)
+                twin = completed_twin(self.stored, number)
+                if twin is None:
+                    return Trial(number, parameters)
+                trial_of(self.stored, number).set_user_attr(REPEATS, twin.number)
+                self.stored.tell(number, twin.value)
+                self._ended(number)
+        return None
 
     def tell(self, number: int, result: Result) -> bool:
         """Record how a trial ended: its value, or why it failed; return whether it counts.
@@ -125,8 +123,7 @@ class Asker:
         return shown
 
     def _fail(self, number: int, message: str) -> bool:
-        trial = self.stored.get_trials(deepcopy=False)[number]
-        optuna.Trial(self.stored, trial._trial_id).set_user_attr("error", message)
+        trial_of(self.stored, number).set_user_attr("error", message)
         self.stored.tell(number, state=TrialState.FAIL)
         self._ended(number)
         return False
@@ -134,6 +131,14 @@ class Asker:
     def _ended(self, number: int) -> None:
         self._under_way.remove(number)
         self._claims.let_go(number)
+
+    def _take(self) -> int | None:
+        """A trial that was left, else a new one, claimed; None when enough are done or under way."""
+        number = self._left()
+        if number is None and self._wants_another():
+            number = self.stored.ask().number
+            self._claims.take(number)
+        return number
 
     def _left(self) -> int | None:
         """A trial that nobody trains, now claimed."""

@@ -61,6 +61,9 @@ def _complete(
     while True:
         while pool.has_room and (trial := asker.next()) is not None:
             pool.start(trial.job(definition, folder))
+        for _ in range(asker.n_complete - counted):
+            progress.advance(asker.describe())
+            counted += 1
         progress.show(asker.describe())
         if pool.n_busy:
             for name, result in pool.wait():
@@ -72,6 +75,3 @@ def _complete(
             heed()
         else:
             return
-        for _ in range(asker.n_complete - counted):
-            progress.advance(asker.describe())
-            counted += 1

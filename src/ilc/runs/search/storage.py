@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import json
 import secrets
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import optuna
-from optuna.exceptions import ExperimentalWarning
-from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages import BaseStorage
 from optuna.study import StudyDirection
 
 from ilc.atomic import write_json
 from ilc.errors import UserError
 from ilc.runs.search.definition import Definition
-from ilc.seeding import seed_for
 
 if TYPE_CHECKING:
     from ilc.runs.search.server import Server
@@ -98,19 +94,3 @@ def _bind(stored: optuna.Study, folder: Path, server: Server) -> None:
             f"the run folders of search {stored.study_name} on {server.shown} are not in {folder}: give the "
             "--output with which it began, on a file system that all its askers see"
         )
-
-
-def sampler_for(definition: Definition, number: int, key: str) -> BaseSampler:
-    """The sampler for one key of one trial.
-
-    Seeded by both, so that a trial's parameters depend neither on how often the search was killed
-    nor, drawn at random, on how many workers or askers there are.
-    """
-    # Optuna's random states take 32 bits.
-    seed = seed_for(definition.seed, f"search trial {number} {key}") % 2**32
-    if definition.sampler == "random":
-        return RandomSampler(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExperimentalWarning)
-        # Trials under way count as bad ones, so that two workers do not try the same.
-        return TPESampler(seed=seed, constant_liar=True)

@@ -13,6 +13,7 @@ from ilc.configuration.compose import command_of
 from ilc.errors import UserError
 from ilc.runs.run_files import read_provenance, read_summary
 from ilc.runs.search.definition import Definition
+from ilc.runs.search.draws import REPEATS
 from ilc.runs.search.trial import folder_of, overrides_of
 
 
@@ -21,14 +22,18 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
 
     Columns: ``search``, ``number``, ``state``, ``chosen`` (whether it is the best by the definition's
     rule), ``value``, the keys of the space, the summary's entries (empty for a trial that did not
-    complete), ``error`` and ``command``.
+    complete), ``error`` and ``command``; ``repeats`` where trials were not trained, because an earlier one of
+    that number had their parameters, whose summary they then have, without the time.
     """
     rows = []
     for trial in stored.get_trials(deepcopy=False):
-        run = folder_of(folder, trial.number)
+        repeats = trial.user_attrs.get(REPEATS)
+        run = folder_of(folder, trial.number if repeats is None else repeats)
         summary: dict[str, Any] = {}
         if trial.state == TrialState.COMPLETE:
             summary = {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
+        if repeats is not None:
+            summary |= {"repeats": repeats, "wall_seconds": None}
         parameters = {key: trial.params[key] for key in definition.space if key in trial.params}
         rows.append(
             {
@@ -43,6 +48,8 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
             }
         )
     table = pd.DataFrame(rows)
+    if "repeats" in table:
+        table = table.astype({"repeats": "Int64"})  # Some have none.
     if rows:
         chosen = table.index.isin(_ranked(table, definition).index[:1])
         table.insert(list(table.columns).index("value"), "chosen", chosen)
@@ -70,6 +77,8 @@ def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
 def _ranked(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
     """The completed ones, best first."""
     complete = trials[trials.state == "COMPLETE"]
+    if "repeats" in complete:
+        complete = complete[complete.repeats.isna()]
     if complete.empty:
         return complete
     rising = [way == "minimize" for way in definition.objective.values()]
