@@ -1,6 +1,6 @@
 """Several runs at a time, one core each: what ``python src/train.py -m`` does one after another.
 
-    python scripts/run_many.py experiment=spirals tuned=searched/spirals_l1 'seed=range(0,50)' --workers 2
+    python scripts/run_many.py experiment=spirals tuned=searched/spirals/l1 'seed=range(0,50)' --workers 2
 
 Takes the same overrides and writes the same run folders. Runs that are done are skipped, begun ones go on,
 one that fails does not stop the others. ``--cluster slurm`` gives them to Slurm as an array.

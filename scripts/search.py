@@ -1,8 +1,8 @@
 """Search hyperparameters: as many completed trials as ``conf/search/NAME.yaml`` asks for.
 
-    python scripts/search.py spirals_and_mask --workers 2
-    python scripts/search.py spirals_and_mask --export
-    python scripts/search.py spirals_and_mask --storage postgresql://me@host/optuna
+    python scripts/search.py spirals/and_mask --workers 2
+    python scripts/search.py spirals/and_mask --export
+    python scripts/search.py spirals/and_mask --storage postgresql://me@host/optuna
 
 Every trial is a run folder under ``outputs/search/NAME/trials/``. Killed at any moment, the same
 command continues: begun trials go on in their folders with the same parameters. With ``--cluster slurm``

@@ -29,7 +29,7 @@ def test_a_group_is_chosen_by_name(group: str, text: str) -> None:
 
 
 def test_the_best_known_settings_can_be_left_out_but_not_mistyped() -> None:
-    check_overrides(["~tuned", "tuned=searched/spirals_l1", "tuned=spirals/mean,published/spirals"])
+    check_overrides(["~tuned", "tuned=searched/spirals/l1", "tuned=spirals/mean,published/spirals"])
     for text in ("tuned=nothing", "tuned=null", "tuned=[a]"):
         with pytest.raises(UserError, match=r"tuned is chosen by name, .* \(all: conf/tuned/\)"):
             check_overrides([text])

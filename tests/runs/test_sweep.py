@@ -30,8 +30,8 @@ def test_combinations() -> None:
         (["experiment=linear_sem", "model.hidden_units=3"], ["model.hidden_units=3"]),
         (["experiment=colored_mnist", "model.hidden_units=3"], []),
         (["aggregator=and_mask", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
-        (["tuned=searched/spirals_irm", "aggregator.schedule=step"], []),
-        (["tuned=searched/spirals_l1", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
+        (["tuned=searched/spirals/irm", "aggregator.schedule=step"], []),
+        (["tuned=searched/spirals/l1", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
         # Options that no choice has, and things that are no option of a group, stay.
         (["model=linear", "model.hiden_units=3", "trainer.max_epochs=3", "seed=1"], []),
         (["model=linear", "+model.hidden_units=3", "~tuned"], []),

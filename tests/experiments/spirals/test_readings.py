@@ -7,10 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ilc.experiments.spirals.readings import BATCHES, CORRELATIONS, READINGS
-
-FIGURE_7 = 3.0
-"""Revolutions of the spirals that it was measured on."""
+from ilc.experiments.spirals.readings import BATCHES, CHOSEN, CORRELATIONS, READINGS
 
 
 def test_the_reading_of_figure_7_is_among_them(root: Path) -> None:
@@ -22,7 +19,9 @@ def test_the_reading_of_figure_7_is_among_them(root: Path) -> None:
     of_figure = pd.read_csv(root / "results" / "spirals" / "correlations.csv")
     of_figure = of_figure[(of_figure.parameters == "all") & (of_figure["mask"] == "and_mask")]
     chosen = rows[
-        (rows.shortcut_variance == 0.1) & rows.standardize_mechanism & (rows.revolutions == FIGURE_7)
+        (rows.shortcut_variance == 0.1)
+        & rows.standardize_mechanism
+        & (rows.revolutions == CHOSEN.revolutions)
     ]
     for threshold in (0.0, 0.75):
         mine = chosen[(chosen.batch_of == "each") & (chosen.agreement_threshold == threshold)]

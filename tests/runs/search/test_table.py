@@ -74,4 +74,4 @@ def test_the_exported_config_repeats_the_chosen_trial(base: str, definition: Any
     assert differences(tuned, compose_experiment(overrides_of(wanted, best.params))) == ["trainer.stop_below"]
     assert best.params["optimizer"] == tuned["optimizer"]["name"]
     # A setting of that file which no override names.
-    assert tuned["dataset"]["revolutions"] == (3.0 if base == "~tuned" else 2.0)
+    assert tuned["optimizer"]["weight_decay"] == (0.0 if base == "~tuned" else 1e-4)

@@ -44,7 +44,7 @@ def test_same_seed_same_trials_other_seed_others(definition: Any, tmp_path: Path
     assert one["optimizer.lr"].nunique() == 2
 
 
-@pytest.mark.parametrize("name", ["spirals_and_mask_l2", "spirals_irm"])
+@pytest.mark.parametrize("name", ["spirals/and_mask_l2", "spirals/irm"])
 def test_random_parameters_are_those_of_the_committed_trials(name: str, root: Path, tmp_path: Path) -> None:
     wanted = load_definition(name)
     committed = pd.read_csv(root / "results" / "spirals" / "search" / f"{name}_trials.csv")

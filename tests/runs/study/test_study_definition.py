@@ -21,7 +21,7 @@ steps:
       to: toy/x
       columns: [optimizer.lr]
   - search:
-      names: [spirals_l1]
+      names: [spirals/l1]
   - measurement:
       module: toy_measurement
       options: {folder: somewhere}
@@ -36,10 +36,10 @@ def test_steps_are_read_in_order(tmp_path: Path) -> None:
     assert study.name == "own"
     assert study.steps == (
         RunsStep((("experiment=spirals", "seed=0,1"),), "toy/x", columns=("optimizer.lr",)),
-        SearchStep(("spirals_l1",)),
+        SearchStep(("spirals/l1",)),
         MeasurementStep("toy_measurement", ("toy/values.csv",), {"folder": "somewhere"}),
     )
-    trials = "spirals/search/spirals_l1_trials.csv"
+    trials = "spirals/search/spirals/l1_trials.csv"
     assert study.files == ("toy/x_runs.csv", "toy/x_curves.csv", trials, "toy/values.csv")
 
 
@@ -65,7 +65,7 @@ def test_steps_are_read_in_order(tmp_path: Path) -> None:
         ),
         ("columns: [optimizer.lr]", "columns: optimizer.lr", "columns must be a list of words"),
         ("columns: [optimizer.lr]", "column: []", "unknown key '.*column'. Did you mean 'columns'"),
-        ("names: [spirals_l1]", "names: []", "names must be a list of words"),
+        ("names: [spirals/l1]", "names: []", "names must be a list of words"),
         ("options: {folder: somewhere}", "options: somewhere", "options must be option: value"),
     ],
 )

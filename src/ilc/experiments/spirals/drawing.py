@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.style import COLORS
 
-REVOLUTIONS = 3.0
+REVOLUTIONS = CHOSEN.revolutions
 # Neither colour stands for a method that is compared on the spirals' figures nearby.
 CLASSES = (
     ("class +1", 1, "o", COLORS["temporal_mask"]),

@@ -46,7 +46,7 @@ def network_and_spirals(
     n_environments: int = 16,
     batch_size: int = 1024,
     hidden_units: int = 256,
-    revolutions: float = 3.0,
+    revolutions: float = 2.0,
     shortcut_variance: float = 0.1,
     standardize_mechanism: bool = True,
 ) -> tuple[nn.Module, Environments]:

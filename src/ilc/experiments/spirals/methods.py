@@ -8,18 +8,18 @@ import pandas as pd
 from scipy.stats import ttest_1samp
 
 METHODS = {
-    "spirals_standard": "no regulariser",
-    "spirals_dropout": "dropout",
-    "spirals_l1": "L1",
-    "spirals_l2": "L2",
-    "spirals_batch_norm": "BatchNorm",
-    "spirals_dann": "DANN",
-    "spirals_irm": "IRM",
-    "spirals_and_mask": "AND-mask",
-    "spirals_and_mask_l1": "AND-mask + L1",
-    "spirals_and_mask_l2": "AND-mask + L2",
+    "standard": "no regulariser",
+    "dropout": "dropout",
+    "l1": "L1",
+    "l2": "L2",
+    "batch_norm": "BatchNorm",
+    "dann": "DANN",
+    "irm": "IRM",
+    "and_mask": "AND-mask",
+    "and_mask_l1": "AND-mask + L1",
+    "and_mask_l2": "AND-mask + L2",
 }
-"""Searches, and what their methods are called in figures and tables."""
+"""Searches of ``conf/search/spirals.yaml``, and what their methods are called in figures and tables."""
 
 AND_MASKS = [label for label in METHODS.values() if label.startswith("AND-mask")]
 BASELINES = [label for label in METHODS.values() if label not in AND_MASKS]
@@ -30,22 +30,17 @@ LOWEST = 0.4
 LEVEL = 0.05
 """Of the tests against chance, shared among the baselines (Bonferroni)."""
 PERFECT = 0.99
-SEARCHED_REVOLUTIONS = 3
-"""Of the spirals on which the methods were searched and the best of each was repeated."""
 RUNS = Path("spirals/methods")
-FEWER = Path("spirals/fewer_revolutions")
-"""The same configurations on spirals that turn less, with nothing searched anew."""
-FEWER_REVOLUTIONS = 1.5
-TRIALS = Path("spirals/search")
+TRIALS = Path("spirals/search/spirals")
 
 
-def read_methods(results: Path, kind: str, folder: Path = RUNS) -> pd.DataFrame:
+def read_methods(results: Path, kind: str) -> pd.DataFrame:
     """The ``runs`` or ``curves`` of every method with its best configuration, named in ``method``.
 
     A run that diverged has learned nothing: its accuracies are those of chance.
     """
     tables = [
-        pd.read_csv(results / folder / f"{name}_{kind}.csv").assign(method=label)
+        pd.read_csv(results / RUNS / f"{name}_{kind}.csv").assign(method=label)
         for name, label in METHODS.items()
     ]
     return pd.concat(tables, ignore_index=True).fillna({"train/accuracy": CHANCE, "test/accuracy": CHANCE})

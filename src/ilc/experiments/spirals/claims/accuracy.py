@@ -13,13 +13,13 @@ from ilc.experiments.spirals.methods import (
     LEVEL,
     METHODS,
     PERFECT,
-    SEARCHED_REVOLUTIONS,
     as_in_the_paper,
     chance_p_value,
     read_methods,
     read_trials,
     trials_each,
 )
+from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.claims import Claim
 from ilc.figures.style import median_and_range
 
@@ -38,7 +38,7 @@ def _masks(test: dict[str, pd.Series]) -> Claim:
         claim="spirals: the AND-mask learns the mechanism (figure 6)",
         paper="the only method with perfect test accuracy, 50 seeds",
         ours=f"test accuracy {_each(test, AND_MASKS)}; median and range, new seeds; "
-        f"{SEARCHED_REVOLUTIONS} revolutions",
+        f"{CHOSEN.revolutions:g} revolutions",
         number=f"{100 * test[last].median():.1f} % test accuracy ({last})",
         verdict=_share([label for label in AND_MASKS if as_in_the_paper(label, test[label])], AND_MASKS),
     )
@@ -54,7 +54,7 @@ def _baselines(test: dict[str, pd.Series], trials: str) -> Claim:
         claim=f"spirals: the best of {trials} trials of every baseline stays at chance (figure 6)",
         paper="nothing significantly better than chance",
         ours=f"test accuracy {_each(test, BASELINES)}; median and range, new seeds; "
-        f"{SEARCHED_REVOLUTIONS} revolutions; one-sided t test against {100 * CHANCE:.0f} %, p: {p_values}; "
+        f"{CHOSEN.revolutions:g} revolutions; one-sided t test against {100 * CHANCE:.0f} %, p: {p_values}; "
         f"significant at {LEVEL / len(BASELINES):.2g}, which is {LEVEL:g} shared among {len(BASELINES)}",
         number=f"{100 * highest:.1f} % test accuracy at most",
         verdict="reproduced"

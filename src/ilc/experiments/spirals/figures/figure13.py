@@ -34,7 +34,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"every example of one environment drawn, n = {N_EXAMPLES:,} (paper's size), no interval;\n"
-        "3 revolutions (open in the paper), before the scaling to unit variance;\n"
+        f"{REVOLUTIONS:g} revolutions (open in the paper), before the scaling to unit variance;\n"
         "data: synthetic spirals (make_spirals, seed 0)",
     )
     return figure

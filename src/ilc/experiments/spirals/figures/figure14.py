@@ -6,27 +6,31 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ilc.experiments.spirals.methods import CHANCE, LOWEST, METHODS, SEARCHED_REVOLUTIONS, read_methods
+from ilc.experiments.spirals.methods import CHANCE, LOWEST, METHODS, read_methods
+from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
 
 N_COLUMNS = 5
 STYLES = {"train": (0, (4, 2)), "test": "-"}
+ENDS = {"memorised": "x", "solved": "|"}
+"""Marks by the rule that ended a run."""
 
 
 def draw(results: Path) -> Figure:
-    """A panel per method, a line per seed and set, a cross where the paper's rule ended the run."""
+    """A panel per method, a line per seed and set, a mark where a rule ended the run."""
     curves, runs = read_methods(results, "curves"), read_methods(results, "runs")
     n_rows = -(-len(METHODS) // N_COLUMNS)
     figure = new_figure(n_columns=N_COLUMNS, n_rows=n_rows, width=2.2, height=2.3)
     panels = figure.subplots(n_rows, N_COLUMNS, sharex=True, sharey=True)
     for axes, label in zip(panels.flat, METHODS.values(), strict=True):
         of_method, of_runs = curves[curves.method == label], runs[runs.method == label]
-        stopped = of_runs[of_runs.stopped == "memorised"]
         for split, color in (("train", GREY), ("test", COLORS[of_method.aggregator.iloc[0]])):
             key = f"{split}/accuracy"
             for _, run in of_method.groupby("seed"):
                 axes.plot(run.epoch, run[key], ls=STYLES[split], color=color, lw=0.7, alpha=0.6)
-            axes.plot(stopped.epoch, stopped[key], "x", color=color, ms=5)
+            for rule, marker in ENDS.items():
+                ended = of_runs[of_runs.stopped == rule]
+                axes.plot(ended.epoch, ended[key], marker, color=color, ms=5)
         axes.axhline(CHANCE, color=GREY, lw=0.8, ls=":")
         as_percent(axes, LOWEST)
         axes.set_title(f"{label}, n = {of_runs.seed.nunique()}", fontsize=10)
@@ -37,7 +41,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         "a line per seed, grey and dashed: training, coloured: test; cross: stopped by the paper's rule "
-        "(train above 97 %, test below 60 %);\n"
-        f"dotted: chance; scale=paper; {SEARCHED_REVOLUTIONS} revolutions; data: {data_sources(runs)}",
+        "(train above 97 %, test below 60 %), bar: all right;\n"
+        f"dotted: chance; scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(runs)}",
     )
     return figure

@@ -11,11 +11,11 @@ from ilc.experiments.spirals.methods import (
     CHANCE,
     LOWEST,
     METHODS,
-    SEARCHED_REVOLUTIONS,
     read_methods,
     seeds,
     trials_each,
 )
+from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.style import COLORS, GREY, data_sources, new_figure, seeds_in_row, stamp
 
 
@@ -43,6 +43,6 @@ def draw(results: Path) -> Figure:
         figure,
         f"dot: a seed, bar: median; {seeds(runs)};\n"
         f"best of {trials_each(results)} trials each by test accuracy (oracle), repeated on new seeds; "
-        f"scale=paper; {SEARCHED_REVOLUTIONS} revolutions; data: {data_sources(runs)}",
+        f"scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(runs)}",
     )
     return figure

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.experiments.spirals.input_weights import INPUT_WEIGHTS, REGULARISERS
+from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
 PANELS = {
@@ -46,6 +47,6 @@ def draw(results: Path) -> Figure:
         figure,
         f"n = {n} seeds each, all drawn, line: median; the configuration that the searches found best "
         "with L1 and with L2, which differ in nothing else;\nAND-mask at 0.9; "
-        f"scale=paper; 3 revolutions; data: {data_sources(rows)}",
+        f"scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(rows)}",
     )
     return figure

@@ -8,11 +8,8 @@ import pandas as pd
 
 from ilc.experiments.spirals.methods import (
     AND_MASKS,
-    FEWER,
-    FEWER_REVOLUTIONS,
     METHODS,
     PERFECT,
-    RUNS,
     as_in_the_paper,
     read_methods,
     read_trials,
@@ -22,10 +19,10 @@ from ilc.figures.style import median_and_range
 
 def tabulate(results: Path) -> pd.DataFrame:
     """A row per method."""
-    runs, fewer = (read_methods(results, "runs", folder) for folder in (RUNS, FEWER))
+    runs = read_methods(results, "runs")
     rows = []
     for name, label in METHODS.items():
-        of_method, turned_less = runs[runs.method == label], fewer[fewer.method == label]
+        of_method = runs[runs.method == label]
         trials = read_trials(results, name)
         states = trials.state.value_counts()
         best = trials[trials.chosen].iloc[0]
@@ -40,9 +37,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "train %": median_and_range(of_method["train/accuracy"]),
                 "test %": median_and_range(of_method["test/accuracy"]),
                 "seeds at 99 % test": str(int((of_method["test/accuracy"] >= PERFECT).sum())),
-                f"test %, {FEWER_REVOLUTIONS:g} revolutions (n = {len(turned_less)})": median_and_range(
-                    turned_less["test/accuracy"]
-                ),
+                "epochs": _epochs(of_method.epoch),
                 "paper, test": "about 100 %" if label in AND_MASKS else "chance",
                 "verdict": _verdict(label, of_method["test/accuracy"]),
             }
@@ -54,6 +49,10 @@ def _verdict(label: str, test: pd.Series) -> str:
     if as_in_the_paper(label, test):
         return "reproduced"
     return "not reproduced" if label in AND_MASKS else "above chance"
+
+
+def _epochs(epochs: pd.Series) -> str:
+    return f"{epochs.median():.0f} ({epochs.min():.0f} to {epochs.max():.0f})"
 
 
 def configuration(trial: pd.Series) -> str:
