@@ -16,6 +16,7 @@ from ilc.experiments.spirals.methods import (
     read_trials,
 )
 from ilc.experiments.spirals.readings import CHOSEN
+from ilc.runs.search.definition_file import load_definition
 
 AT_CHANCE, GOOD, SPREAD = 0.505, 0.995, 0.005
 
@@ -86,7 +87,7 @@ def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
     runs = read_methods(results, "runs")
     for name, label in METHODS.items():
         trials = read_trials(results, name)
-        assert (trials.state == "COMPLETE").sum() == 100, label
+        assert (trials.state == "COMPLETE").sum() == load_definition(f"spirals/{name}").trials, label
         assert trials.command.str.contains(f"dataset.revolutions={CHOSEN.revolutions} ").all()
         assert not trials.command.str.contains("stop_below").any()
         of_method = runs[runs.method == label]
