@@ -1,4 +1,4 @@
-"""Spirals, test accuracy on new seeds: plain training near chance, the AND-mask with L2 finds the mechanism."""
+"""Spirals, test accuracy, new seeds: plain training near chance, the AND-mask with L2 finds the mechanism."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(results: Path) -> Figure:
         of_method = curves[curves.method == METHODS[name]]
         for _, run in of_method.groupby("seed"):
             axes.plot(run.epoch, run["test/accuracy"], color=COLORS[aggregator], lw=0.7, alpha=0.6)
-        words = f"{words}, n = {of_method.seed.nunique()}"
-        label(axes, curves.epoch.max(), height, words, COLORS[aggregator])
+        seeds = of_method.seed.nunique()
+        label(axes, curves.epoch.max(), height, f"{words}, n = {seeds}", COLORS[aggregator])
     as_percent(axes)
     return figure
