@@ -45,8 +45,8 @@ def draw(results: Path) -> Figure:
     n = rows.groupby("regulariser").seed.nunique().min()
     stamp(
         figure,
-        f"n = {n} seeds each, all drawn, line: median; the configuration that the searches found best "
-        "with L1 and with L2, which differ in nothing else;\nAND-mask at 0.9; "
+        f"n = {n} seeds each, all drawn, line: median; the configuration that the search with L2 found "
+        "best, L1's factor of the best with L1;\nAND-mask at 0.8; "
         f"scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(rows)}",
     )
     return figure
