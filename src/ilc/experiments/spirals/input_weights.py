@@ -17,6 +17,6 @@ class Regulariser(NamedTuple):
 
 REGULARISERS = {
     "none": Regulariser("no regulariser", ("optimizer.weight_decay=0",)),
-    "l1": Regulariser("L1 1e-5", ("optimizer.weight_decay=0", "optimizer.l1=1e-5")),
+    "l1": Regulariser("L1 1e-6", ("optimizer.weight_decay=0", "optimizer.l1=1e-6")),
     "l2": Regulariser("L2 1e-5", ()),
 }
