@@ -47,7 +47,7 @@ def _write(folder: Path, shortcut: dict[str, list[float]], tuned: dict[str, list
         (
             [0.1, 0.1],
             [0.5, 1.5],
-            "in part: the weights on shortcuts shrink, tuned neurons no more than others",
+            "in part: the weights on shortcuts shrink, tuned neurons with L2 1e-5 alone",
         ),
         ([0.1, 0.3], [0.5, 0.5], "in part"),
     ],

@@ -12,6 +12,8 @@ from ilc.figures.thumbnails import label, new_thumbnail
 
 SHOWN = {"standard": ("mean", "plain training", 0.62), "and_mask_l2": ("and_mask", "AND-mask + L2", 0.9)}
 """Searches, with the aggregator whose colour they have, the words beside the lines and their height."""
+WIDTH = 60
+"""Epochs on the axis, with room for the words."""
 
 
 def draw(results: Path) -> Figure:
@@ -23,6 +25,7 @@ def draw(results: Path) -> Figure:
         for _, run in of_method.groupby("seed"):
             axes.plot(run.epoch, run["test/accuracy"], color=COLORS[aggregator], lw=0.7, alpha=0.6)
         seeds = of_method.seed.nunique()
-        label(axes, curves.epoch.max(), height, f"{words}, n = {seeds}", COLORS[aggregator])
+        label(axes, WIDTH, height, f"{words}, n = {seeds}", COLORS[aggregator])
+    axes.set_xlim(0, WIDTH)
     as_percent(axes)
     return figure

@@ -10,6 +10,7 @@ from ilc.experiments.spirals.methods import (
     AND_MASKS,
     BASELINES,
     CHANCE,
+    EPOCHS,
     LEVEL,
     METHODS,
     PERFECT,
@@ -38,7 +39,7 @@ def _masks(test: dict[str, pd.Series]) -> Claim:
         claim="spirals: the AND-mask learns the mechanism (figure 6)",
         paper="the only method with perfect test accuracy, 50 seeds",
         ours=f"test accuracy {_each(test, AND_MASKS)}; median and range, new seeds; "
-        f"{CHOSEN.revolutions:g} revolutions",
+        f"{CHOSEN.revolutions:g} revolutions, {EPOCHS} epochs",
         number=f"{100 * test[last].median():.1f} % test accuracy ({last})",
         verdict=_share([label for label in AND_MASKS if as_in_the_paper(label, test[label])], AND_MASKS),
     )
@@ -54,7 +55,8 @@ def _baselines(test: dict[str, pd.Series], trials: str) -> Claim:
         claim=f"spirals: the best of {trials} trials of every baseline stays at chance (figure 6)",
         paper="nothing significantly better than chance",
         ours=f"test accuracy {_each(test, BASELINES)}; median and range, new seeds; "
-        f"{CHOSEN.revolutions:g} revolutions; one-sided t test against {100 * CHANCE:.0f} %, p: {p_values}; "
+        f"{CHOSEN.revolutions:g} revolutions, {EPOCHS} epochs; "
+        f"one-sided t test against {100 * CHANCE:.0f} %, p: {p_values}; "
         f"significant at {LEVEL / len(BASELINES):.2g}, which is {LEVEL:g} shared among {len(BASELINES)}",
         number=f"{100 * highest:.1f} % test accuracy at most",
         verdict="reproduced"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ilc.experiments.spirals.methods import CHANCE, LOWEST, METHODS, read_methods
+from ilc.experiments.spirals.methods import CHANCE, EPOCHS, LOWEST, METHODS, read_methods
 from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
 
@@ -37,11 +37,12 @@ def draw(results: Path) -> Figure:
     for axes in panels[:, 0]:
         axes.set_ylabel("accuracy")
     for axes in panels[-1]:
-        axes.set(xticks=[0, 40, 80], xlabel="epoch")
+        axes.set(xticks=[0, 20, 40], xlabel="epoch")
     stamp(
         figure,
         "a line per seed, grey and dashed: training, coloured: test; cross: stopped by the paper's rule "
         "(train above 97 %, test below 60 %), bar: all right;\n"
-        f"dotted: chance; scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(runs)}",
+        f"dotted: chance; paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
+        f"data: {data_sources(runs)}",
     )
     return figure

@@ -9,6 +9,7 @@ from matplotlib.ticker import PercentFormatter
 
 from ilc.experiments.spirals.methods import (
     CHANCE,
+    EPOCHS,
     LOWEST,
     METHODS,
     read_methods,
@@ -43,6 +44,7 @@ def draw(results: Path) -> Figure:
         figure,
         f"dot: a seed, bar: median; {seeds(runs)};\n"
         f"best of {trials_each(results)} trials each by test accuracy (oracle), repeated on new seeds; "
-        f"scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(runs)}",
+        f"paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
+        f"data: {data_sources(runs)}",
     )
     return figure

@@ -46,7 +46,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"n = {n} seeds each, all drawn, line: median; the configuration that the search with L2 found "
-        "best, and the smallest L1 of its search;\nAND-mask at 0.8; "
+        "best, and the smallest L1 of its search;\nAND-mask at 0.8, 46 epochs; "
         f"scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(rows)}",
     )
     return figure

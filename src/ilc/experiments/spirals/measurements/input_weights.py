@@ -1,6 +1,7 @@
 """What L1 and L2 do to the first layer of networks that the AND-mask trains (paper, section 3.1).
 
-The configuration is the one that the search with L2 found best; L1's factor is the smallest of its search, as ten times that takes all weights off here.
+The configuration is the one that the search with L2 found best; L1's factor is the smallest of its search, as
+ten times that takes off all weights here.
 """
 
 from __future__ import annotations
