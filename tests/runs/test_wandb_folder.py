@@ -29,7 +29,7 @@ class Killed(BaseException):
 def folder(tiny: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run that was killed after an evaluation and continued; its summary is not of the last evaluation."""
     options = [option for option in tiny if option not in ("logger=none", "trainer.max_epochs=3")]
-    rule = ["trainer.selection=training_environments", "trainer.max_epochs=6", "optimizer.lr=0.3"]
+    rule = ["trainer.selection=training_environments", "trainer.max_epochs=6", "optimizer.lr=1"]
     rule.append("trainer.stop_when_memorised=false")
     content = compose_experiment([*options, *rule, "threads=1"])
     place = tmp_path_factory.mktemp("mirrored") / "run"
