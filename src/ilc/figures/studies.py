@@ -61,8 +61,8 @@ def hours(results: Path) -> dict[str, pd.DataFrame]:
 
     Runs are those in the tables, trials of searches and failed ones too; the hours are their wall-clock times
     added up, on whatever else the machine did; what is expected is what the study's config says. A
-    measurement records no time, and neither does a run that failed. A study with files of several
-    experiments belongs to that of its last step.
+    measurement records time only where a table of its has a column ``wall_seconds``, and a run that failed
+    none. A study with files of several experiments belongs to that of its last step.
 
     Args:
         results: the folder of committed CSV files.
@@ -85,12 +85,20 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
         for step, file in made
         if file.endswith(tuple(kinds[kind] for kind in step if kind in kinds))
     ]
-    times = [table["wall_seconds"].sum() / 3600 for table in tables]
+    timed = [*tables, *_timed_measurements(results, made)]
+    times = [table["wall_seconds"].sum() / 3600 for table in timed]
     study = studies()[name]
     return {
         "study": f"[`{name}`](conf/study/{name}.yaml)",
         "finds out": study["about"],
         "runs": str(sum(map(len, tables))) if tables else "",
-        "hours, recorded": f"{sum(times):.2g}" if tables else "",
+        "hours, recorded": f"{sum(times):.2g}" if timed else "",
         "expected": study["cost"],
     }
+
+
+def _timed_measurements(results: Path, made: list[tuple[Mapping[str, Any], str]]) -> list[pd.DataFrame]:
+    """The tables of measurements that say how long it took."""
+    files = [results / file for step, file in made if "measurement" in step and file.endswith(".csv")]
+    tables = [pd.read_csv(file) for file in files]
+    return [table for table in tables if "wall_seconds" in table]

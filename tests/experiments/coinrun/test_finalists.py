@@ -52,23 +52,42 @@ def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def train(overrides: Sequence[str]) -> Any:
         asked.append(tuple(overrides))
-        metrics = [{"test/kl": 9.0}, {"epoch": 2, "train/kl": 0.1, "validation/kl": 0.2, "test/kl": 0.3}]
+        metrics = [
+            {"epoch": epoch, "train/kl": 0.1, "validation/kl": 0.2, "test/kl": 0.3 / epoch}
+            for epoch in (1, 2)
+        ]
         data = SimpleNamespace(evaluation={"test": states}, source="none")
-        return SimpleNamespace(model=Constant(len(asked)), metrics=metrics, data=data)
+        summary = {"wall_seconds": 10.0 * len(asked)}
+        return SimpleNamespace(model=Constant(len(asked)), metrics=metrics, data=data, summary=summary)
 
     monkeypatch.setattr(finalists, "trained", train)
-    parts = finalists.parts(["coinrun/adam", "coinrun/temporal_mask"], finalists=2, seeds=3)
-    assert len(parts) == 6
+    parts = finalists.parts(
+        ["coinrun/adam", "coinrun/temporal_mask"], finalists=2, seeds=3, evaluate_every=1, levels=5
+    )
+    assert len(parts) == 7
     tables = parts["coinrun_temporal_mask-seed2"]()
     assert asked == [
-        ("experiment=coinrun_bc", f"tuned=searched/coinrun/temporal_mask{rank}", "seed=2")
+        (
+            "experiment=coinrun_bc",
+            f"tuned=searched/coinrun/temporal_mask{rank}",
+            "trainer.evaluate_every=1",
+            "seed=2",
+        )
         for rank in ("", "_2")
     ]
-    runs, levels = tables[finalists.RUNS], tables[finalists.LEVELS]
+    runs, levels, play = tables[finalists.RUNS], tables[finalists.LEVELS], tables[finalists.PLAY]
     assert isinstance(runs, pd.DataFrame)
     assert isinstance(levels, pd.DataFrame)
-    assert list(runs["rank"]) == [1, 2]
-    assert list(runs["test/kl"]) == [0.3, 0.3]
+    assert isinstance(play, pd.DataFrame)
+    assert list(runs["rank"]) == [1, 1, 2, 2]
+    assert runs.wall_seconds.sum() == 30
+    assert list(runs["test/kl"]) == [0.3, 0.15, 0.3, 0.15]
     both = [finalists.divergences(Constant(action), states) for action in (1, 2)]
     torch.testing.assert_close(torch.tensor(levels["test/kl"].to_numpy()), torch.stack(both).mean(dim=0))
     assert list(levels.level) == list(CLONING_TEST[:N])
+    (player,) = play.to_dict("records")
+    assert player["rank"] == 1
+    assert player["success_rate"] == player["mean_return"] / 10
+    others = parts["others"]()[finalists.PLAY]
+    assert isinstance(others, pd.DataFrame)
+    assert list(others.player) == ["random play", "expert"]

@@ -30,6 +30,7 @@ class ExpertRecord(BaseCallback):
         self._rows: list[dict[str, float]] = []
         self._episodes: list[tuple[float, int]] = []
         self._saved_at = 0
+        self._last = time.monotonic()
         self._console = Console()
 
     def load(self, model: Any) -> None:
@@ -91,7 +92,9 @@ class ExpertRecord(BaseCallback):
             "mean_return": float(returns.mean()) if some else math.nan,
             "success_rate": float((returns > 0).mean()) if some else math.nan,
             "mean_length": float(lengths.mean()) if some else math.nan,
+            "wall_seconds": time.monotonic() - self._last,
         }
+        self._last = time.monotonic()
         self._rows.append(row)
         self._write_curve()
         played = frames - self.model._num_timesteps_at_start

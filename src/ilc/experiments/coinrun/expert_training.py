@@ -29,9 +29,9 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
     They are a little more than asked for, as updates are whole.
 
     Writes ``checkpoint.pt``, ``unseen.csv`` (see ``UnseenLevels``) and ``curve.csv``: per update the
-    frames so far and, of the episodes that ended since the row before, their number, mean return,
-    success rate and length. Games start anew when an interrupted training continues, so it is not the
-    same to the bit.
+    frames so far, of the episodes that ended since the row before their number, mean return, success
+    rate and length, and the seconds since then (none in rows older than that column). Games start anew when
+    an interrupted training continues, so it is not the same to the bit.
 
     Raises:
         UserError: the checkpoint is damaged or the folder not writable.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ilc.experiments.coinrun.game import LONGEST_EPISODE, N_ACTIONS, frames_of, make_pinned_game
 
@@ -18,6 +18,17 @@ Policy = Callable[[Tensor], Tensor]
 def random_policy(frames: Tensor) -> Tensor:
     """All actions alike."""
     return torch.full((len(frames), N_ACTIONS), 1 / N_ACTIONS)
+
+
+def student_policy(model: nn.Module) -> Policy:
+    """The policy of a student, whose outputs are logits."""
+
+    @torch.no_grad()
+    def distribution(frames: Tensor) -> Tensor:
+        logits: Tensor = model(frames)
+        return logits.softmax(dim=1)
+
+    return distribution
 
 
 def draw_actions(probabilities: Tensor, random: np.random.Generator) -> NDArray[np.int32]:

@@ -11,41 +11,76 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc.data import Split
-from ilc.experiments.coinrun.levels import CLONING_TEST
+from ilc.experiments.coinrun.expert import load_expert
+from ilc.experiments.coinrun.levels import CLONING_TEST, UNSEEN
+from ilc.experiments.coinrun.play import Policy, random_policy, returns_on, student_policy
 from ilc.experiments.measurement import Parts, Tables, trained
 from ilc.runs.search.tuned import with_rank
 
 STATES_AT_ONCE = 500
 RUNS = "coinrun_bc/finalists.csv"
-"""A row per search, rank and seed, with the divergences of its last evaluation."""
+"""A row per search, rank, seed and evaluation; a run's last one has its time."""
 LEVELS = "coinrun_bc/finalists_levels.csv"
-"""A row per search, seed and test level: the divergence there, averaged over the ranks."""
+"""A row per search, seed and test level: the divergence at the end, averaged over the ranks."""
+PLAY = "coinrun_bc/finalists_play.csv"
+"""A row per player: random play, the expert, and per seed the student of each search's best configuration."""
 
 
-def parts(searches: Sequence[str], finalists: int = 10, seeds: int = 5) -> Parts:
-    """``coinrun_bc/finalists.csv`` and ``finalists_levels.csv``: a part per search and seed.
+def parts(
+    searches: Sequence[str], finalists: int = 10, seeds: int = 5, evaluate_every: int = 4, levels: int = 300
+) -> Parts:
+    """``coinrun_bc/finalists*.csv``: a part per search and seed, and one of random play and the expert.
 
     Args:
         searches: names of searches whose best configurations lie in ``conf/tuned/searched/``.
         finalists: how many of each.
         seeds: how many, from 0.
+        evaluate_every: epochs between the evaluations of a run.
+        levels: that no student and no expert has seen, to play once each.
     """
     return {
-        f"{search.replace('/', '_')}-seed{seed}": partial(_train, search, finalists, seed)
-        for search in searches
-        for seed in range(seeds)
+        "others": partial(_play_others, levels),
+        **{
+            f"{search.replace('/', '_')}-seed{seed}": partial(
+                _train, search, finalists, seed, evaluate_every, levels
+            )
+            for search in searches
+            for seed in range(seeds)
+        },
     }
 
 
-def _train(search: str, finalists: int, seed: int) -> Tables:
-    rows, by_level = [], []
+def _play_others(levels: int) -> Tables:
+    expert = load_expert()
+    rows = [
+        _played("random play", random_policy, levels),
+        _played("expert", expert.network.distribution, levels),
+    ]
+    return {PLAY: pd.DataFrame(rows)}
+
+
+def _train(search: str, finalists: int, seed: int, evaluate_every: int, levels: int) -> Tables:
+    rows, by_level, play = [], [], []
     for rank in range(1, finalists + 1):
-        run = trained(["experiment=coinrun_bc", f"tuned=searched/{with_rank(search, rank)}", f"seed={seed}"])
-        last = {name: value for name, value in run.metrics[-1].items() if name.endswith("/kl")}
-        known = {"search": search, "rank": rank, "seed": seed, **last}
-        rows.append({**known, "data_source": run.data.source})
+        tuned = f"searched/{with_rank(search, rank)}"
+        run = trained(
+            [
+                "experiment=coinrun_bc",
+                f"tuned={tuned}",
+                f"trainer.evaluate_every={evaluate_every}",
+                f"seed={seed}",
+            ]
+        )
+        known = {"search": search, "rank": rank, "seed": seed}
+        for metrics in run.metrics:
+            risks = {name: value for name, value in metrics.items() if name.endswith("/kl")}
+            rows.append({**known, "epoch": metrics["epoch"], **risks, "data_source": run.data.source})
+        assert run.summary is not None
+        rows[-1]["wall_seconds"] = run.summary["wall_seconds"]
         by_level.append(divergences(run.model, run.data.evaluation["test"]))
-    levels = pd.DataFrame(
+        if rank == 1:
+            play.append({**known, **_played("student", student_policy(run.model), levels)})
+    table = pd.DataFrame(
         {
             "search": search,
             "seed": seed,
@@ -53,7 +88,17 @@ def _train(search: str, finalists: int, seed: int) -> Tables:
             "test/kl": torch.stack(by_level).mean(dim=0).numpy(),
         }
     )
-    return {RUNS: pd.DataFrame(rows), LEVELS: levels}
+    return {RUNS: pd.DataFrame(rows), LEVELS: table, PLAY: pd.DataFrame(play)}
+
+
+def _played(player: str, policy: Policy, levels: int) -> dict[str, str | int | float]:
+    returns = returns_on(policy, UNSEEN[:levels], load_expert().sheet["mode"])
+    return {
+        "player": player,
+        "levels": levels,
+        "success_rate": float((returns > 0).mean()),
+        "mean_return": float(returns.mean()),
+    }
 
 
 @torch.no_grad()

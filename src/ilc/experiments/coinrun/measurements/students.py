@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
-import torch
-from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.experiments.coinrun.expert import load_expert
 from ilc.experiments.coinrun.levels import UNSEEN
-from ilc.experiments.coinrun.play import Policy, returns_on
+from ilc.experiments.coinrun.play import Policy, returns_on, student_policy
 from ilc.experiments.measurement import Parts, Tables
 
 
@@ -60,14 +58,7 @@ def student(run: Path) -> Policy:
         raise UserError(
             f"{run} is a run of {loaded.config['name']}, which plays no CoinRun: give one of coinrun_bc"
         )
-    model: nn.Module = loaded.model
-
-    @torch.no_grad()
-    def distribution(frames: Tensor) -> Tensor:
-        logits: Tensor = model(frames)
-        return logits.softmax(dim=1)
-
-    return distribution
+    return student_policy(loaded.model)
 
 
 def _played(player: str, policy: Policy, n_levels: int) -> Tables:
