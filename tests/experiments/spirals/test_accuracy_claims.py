@@ -93,6 +93,4 @@ def test_committed_searches_and_seeds_are_complete(root: Path) -> None:
         of_method = runs[runs.method == label]
         assert of_method.seed.is_unique
         assert of_method.command.str.contains(f"tuned=searched/spirals/{name} ").all()
-        assert of_method.seed.nunique() == (
-            10 if label not in AND_MASKS else 50 if label == AND_MASKS[-1] else 20
-        )
+        assert of_method.seed.nunique() == (50 if label in AND_MASKS else 10)

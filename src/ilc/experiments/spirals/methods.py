@@ -21,6 +21,13 @@ METHODS = {
 }
 """Searches of ``conf/search/spirals.yaml``, and what their methods are called in figures and tables."""
 
+JOINT = {
+    f"{prefix}joint_{name}": (method, penalty)
+    for prefix, method in (("", "plain training"), ("and_mask_", "AND-mask"))
+    for name, penalty in (("none", "no penalty"), ("l1", "L1"), ("l2", "L2"))
+}
+"""Searches of table 1 as printed, with dropout and BatchNorm: each a method and a penalty on its weights."""
+
 AND_MASKS = [label for label in METHODS.values() if label.startswith("AND-mask")]
 BASELINES = [label for label in METHODS.values() if label not in AND_MASKS]
 

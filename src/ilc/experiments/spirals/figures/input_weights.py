@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.experiments.spirals.input_weights import INPUT_WEIGHTS, REGULARISERS
+from ilc.experiments.spirals.methods import EPOCHS
 from ilc.experiments.spirals.readings import CHOSEN
 from ilc.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
@@ -46,7 +47,8 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"n = {n} seeds each, all drawn, line: median; the configuration that the search with L2 found "
-        "best, and the smallest L1 of its search;\nAND-mask at 0.8, 46 epochs; "
-        f"scale=paper; {CHOSEN.revolutions:g} revolutions; data: {data_sources(rows)}",
+        "best, and the smallest L1 of its search;\nAND-mask at 0.8; "
+        f"paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
+        f"data: {data_sources(rows)}",
     )
     return figure

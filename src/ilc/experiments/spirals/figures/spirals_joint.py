@@ -1,0 +1,31 @@
+"""The paper's table 1 as printed, searched jointly over the regularisers, with and without the AND-mask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ilc.experiments.spirals.figures.spirals_methods import configuration
+from ilc.experiments.spirals.methods import JOINT, PERFECT, read_trials
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """A row per method and regulariser of the weights: how many trials are perfect, and the best."""
+    rows = []
+    for name, (method, penalty) in JOINT.items():
+        trials = read_trials(results, name)
+        states = trials.state.value_counts()
+        best = trials[trials.chosen].iloc[0]
+        rows.append(
+            {
+                "method": method,
+                "weights": penalty,
+                "trials": f"{states['COMPLETE']} (+ {states.get('FAIL', 0)} failed)",
+                "trials at 99 % test": str(int((trials["test/accuracy"] >= PERFECT).sum())),
+                "best configuration": configuration(best),
+                "train %": f"{100 * best['train/accuracy']:.1f}",
+                "test %": f"{100 * best['test/accuracy']:.1f}",
+            }
+        )
+    return pd.DataFrame(rows)
