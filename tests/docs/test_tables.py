@@ -25,6 +25,7 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
         "linear_unit_tests_time": "linear_unit_tests.md",
         "linear_unit_tests_turned": "linear_unit_tests.md",
         "neighbours": "neighbours.md",
+        "spirals_joint": "spirals.md",
         "spirals_rotated": "spirals.md",
     }
     thesis = {
