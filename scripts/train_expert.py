@@ -61,7 +61,7 @@ def main(config: DictConfig) -> None:
 def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:
     """Success rates on unseen levels."""
     from ilc.experiments.coinrun.levels import EXPERT_TRAIN, UNSEEN
-    from ilc.experiments.coinrun.play import random_policy, returns_on
+    from ilc.experiments.coinrun.play import random_policy, success_on
 
     levels = UNSEEN[:n_levels]
     print(f"playing {len(levels)} unseen levels, then again at random")
@@ -69,8 +69,8 @@ def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:
         "levels_trained_on": [EXPERT_TRAIN.start, EXPERT_TRAIN.stop - 1],
         "levels_evaluated_on": [levels.start, levels.stop - 1],
         "evaluated_levels": len(levels),
-        "success_rate": float((returns_on(network.distribution, levels, mode) > 0).mean()),
-        "success_rate_of_a_random_policy": float((returns_on(random_policy, levels, mode) > 0).mean()),
+        "success_rate": success_on(network.distribution, levels, mode).success_rate,
+        "success_rate_of_a_random_policy": success_on(random_policy, levels, mode).success_rate,
     }
 
 

@@ -49,7 +49,8 @@ def test_a_measurement_has_the_hours_that_it_says_and_a_file_that_is_not_there_n
     (tmp_path / "coinrun" / "expert_curve.csv").write_text("frames,wall_seconds\n1,\n2,7200\n")
     runs = tmp_path / "spirals" / "demo_runs.csv"
     runs.write_text("seed,wall_seconds\n0,3600\n1,1800\n2,\n")
-    table, expert = hours(tmp_path)["spirals"], hours(tmp_path)["coinrun"]
+    found = hours(tmp_path)
+    table, expert = found["spirals"], found["coinrun"]
     assert named(expert) == ["coinrun_expert"]
     assert expert["hours, recorded"].tolist() == ["2"]
     assert expert.runs.tolist() == [""]

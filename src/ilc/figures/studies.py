@@ -79,26 +79,20 @@ def hours(results: Path) -> dict[str, pd.DataFrame]:
 
 def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
     # Of a search the trials, which are there once more as runs.
-    kinds = {"runs": "_runs.csv", "search": "_trials.csv"}
+    endings = {"runs": "_runs.csv", "search": "_trials.csv", "measurement": ".csv"}
     tables = [
-        pd.read_csv(results / file)
+        (kind, pd.read_csv(results / file, usecols=lambda column: column == "wall_seconds"))
         for step, file in made
-        if file.endswith(tuple(kinds[kind] for kind in step if kind in kinds))
+        for kind in step
+        if file.endswith(endings[kind])
     ]
-    timed = [*tables, *_timed_measurements(results, made)]
-    times = [table["wall_seconds"].sum() / 3600 for table in timed]
+    runs = [len(table) for kind, table in tables if kind != "measurement"]
+    spent = [table["wall_seconds"].sum() / 3600 for _, table in tables if "wall_seconds" in table]
     study = studies()[name]
     return {
         "study": f"[`{name}`](conf/study/{name}.yaml)",
         "finds out": study["about"],
-        "runs": str(sum(map(len, tables))) if tables else "",
-        "hours, recorded": f"{sum(times):.2g}" if timed else "",
+        "runs": str(sum(runs)) if runs else "",
+        "hours, recorded": f"{sum(spent):.2g}" if spent else "",
         "expected": study["cost"],
     }
-
-
-def _timed_measurements(results: Path, made: list[tuple[Mapping[str, Any], str]]) -> list[pd.DataFrame]:
-    """The tables of measurements that say how long it took."""
-    files = [results / file for step, file in made if "measurement" in step and file.endswith(".csv")]
-    tables = [pd.read_csv(file) for file in files]
-    return [table for table in tables if "wall_seconds" in table]

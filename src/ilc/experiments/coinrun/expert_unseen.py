@@ -11,7 +11,7 @@ import pandas as pd
 
 from ilc.atomic import write_text
 from ilc.experiments.coinrun.levels import UNSEEN
-from ilc.experiments.coinrun.play import Policy, random_policy, returns_on
+from ilc.experiments.coinrun.play import Policy, random_policy, success_on
 
 from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
 
@@ -63,12 +63,11 @@ class UnseenLevels(BaseCallback):
         write_text(self._path, buffer.getvalue())
 
     def _row(self, name: str, frames: int, policy: Policy) -> dict[Hashable, Any]:
-        returns = returns_on(policy, self._levels, self._mode)
-        success, mean = float((returns > 0).mean()), float(returns.mean())
+        found = success_on(policy, self._levels, self._mode)
         return {
             "policy": name,
             "frames": frames,
-            "levels": len(returns),
-            "success_rate": success,
-            "mean_return": mean,
+            "levels": len(self._levels),
+            "success_rate": found.success_rate,
+            "mean_return": found.mean_return,
         }

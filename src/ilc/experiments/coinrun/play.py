@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,6 +14,13 @@ from ilc.experiments.coinrun.game import LONGEST_EPISODE, N_ACTIONS, frames_of, 
 
 Policy = Callable[[Tensor], Tensor]
 """Frames ``[n, 3, 64, 64]`` uint8 to the probability of each action ``[n, 15]``."""
+
+
+class Success(NamedTuple):
+    """Of one episode on each of some levels: the share that reached the coin, and the mean return."""
+
+    success_rate: float
+    mean_return: float
 
 
 def random_policy(frames: Tensor) -> Tensor:
@@ -71,3 +79,9 @@ def returns_on(policy: Policy, levels: range, mode: str, seed: int = 0) -> NDArr
             break
     game.close()
     return returns
+
+
+def success_on(policy: Policy, levels: range, mode: str) -> Success:
+    """How many of the levels a policy solves, as ``returns_on``."""
+    returns = returns_on(policy, levels, mode)
+    return Success(float((returns > 0).mean()), float(returns.mean()))

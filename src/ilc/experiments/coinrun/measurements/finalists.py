@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from ilc.data import Split
 from ilc.experiments.coinrun.expert import load_expert
 from ilc.experiments.coinrun.levels import CLONING_TEST, UNSEEN
-from ilc.experiments.coinrun.play import Policy, random_policy, returns_on, student_policy
+from ilc.experiments.coinrun.play import Policy, random_policy, student_policy, success_on
 from ilc.experiments.measurement import Parts, Tables, trained
 from ilc.runs.search.tuned import with_rank
 
@@ -92,13 +92,8 @@ def _train(search: str, finalists: int, seed: int, evaluate_every: int, levels: 
 
 
 def _played(player: str, policy: Policy, levels: int) -> dict[str, str | int | float]:
-    returns = returns_on(policy, UNSEEN[:levels], load_expert().sheet["mode"])
-    return {
-        "player": player,
-        "levels": levels,
-        "success_rate": float((returns > 0).mean()),
-        "mean_return": float(returns.mean()),
-    }
+    found = success_on(policy, UNSEEN[:levels], load_expert().sheet["mode"])
+    return {"player": player, "levels": levels, **found._asdict()}
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ import pandas as pd
 from ilc.errors import UserError
 from ilc.experiments.coinrun.expert import load_expert
 from ilc.experiments.coinrun.levels import UNSEEN
-from ilc.experiments.coinrun.play import Policy, returns_on, student_policy
+from ilc.experiments.coinrun.play import Policy, student_policy, success_on
 from ilc.experiments.measurement import Parts, Tables
 
 
@@ -63,12 +63,12 @@ def student(run: Path) -> Policy:
 
 def _played(player: str, policy: Policy, n_levels: int) -> Tables:
     levels, mode = UNSEEN[:n_levels], load_expert().sheet["mode"]
-    returns = returns_on(policy, levels, mode)
+    found = success_on(policy, levels, mode)
     row = {
         "player": player,
         "levels": len(levels),
         "first_level": levels.start,
-        "mean_return": float(returns.mean()),
-        "success_rate": float((returns > 0).mean()),
+        "mean_return": found.mean_return,
+        "success_rate": found.success_rate,
     }
     return {"coinrun/unseen_levels.csv": pd.DataFrame([row])}

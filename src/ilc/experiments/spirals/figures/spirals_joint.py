@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.spirals.figures.spirals_methods import configuration
-from ilc.experiments.spirals.methods import JOINT, PERFECT, read_trials
+from ilc.experiments.spirals.figures.spirals_methods import configuration, outcomes
+from ilc.experiments.spirals.methods import JOINT, read_trials
 
 
 def tabulate(results: Path) -> pd.DataFrame:
@@ -15,14 +15,12 @@ def tabulate(results: Path) -> pd.DataFrame:
     rows = []
     for name, (method, penalty) in JOINT.items():
         trials = read_trials(results, name)
-        states = trials.state.value_counts()
         best = trials[trials.chosen].iloc[0]
         rows.append(
             {
                 "method": method,
                 "weights": penalty,
-                "trials": f"{states['COMPLETE']} (+ {states.get('FAIL', 0)} failed)",
-                "trials at 99 % test": str(int((trials["test/accuracy"] >= PERFECT).sum())),
+                **outcomes(trials),
                 "best configuration": configuration(best),
                 "train %": f"{100 * best['train/accuracy']:.1f}",
                 "test %": f"{100 * best['test/accuracy']:.1f}",

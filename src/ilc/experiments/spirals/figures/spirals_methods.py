@@ -24,13 +24,11 @@ def tabulate(results: Path) -> pd.DataFrame:
     for name, label in METHODS.items():
         of_method = runs[runs.method == label]
         trials = read_trials(results, name)
-        states = trials.state.value_counts()
         best = trials[trials.chosen].iloc[0]
         rows.append(
             {
                 "method": label,
-                "trials": f"{states['COMPLETE']} (+ {states.get('FAIL', 0)} failed)",
-                "trials at 99 % test": str(int((trials["test/accuracy"] >= PERFECT).sum())),
+                **outcomes(trials),
                 "chosen configuration": configuration(best),
                 "its trial, test %": f"{100 * best['test/accuracy']:.1f}",
                 "n": str(len(of_method)),
@@ -53,6 +51,15 @@ def _verdict(label: str, test: pd.Series) -> str:
 
 def _epochs(epochs: pd.Series) -> str:
     return f"{epochs.median():.0f} ({epochs.min():.0f} to {epochs.max():.0f})"
+
+
+def outcomes(trials: pd.DataFrame) -> dict[str, str]:
+    """How many trials a search has, and how many are perfect."""
+    states = trials.state.value_counts()
+    return {
+        "trials": f"{states['COMPLETE']} (+ {states.get('FAIL', 0)} failed)",
+        "trials at 99 % test": str(int((trials["test/accuracy"] >= PERFECT).sum())),
+    }
 
 
 def configuration(trial: pd.Series) -> str:
