@@ -62,7 +62,7 @@ def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(finalists, "trained", train)
     parts = finalists.parts(
-        ["coinrun/adam", "coinrun/temporal_mask"], finalists=2, seeds=3, evaluate_every=1, levels=5
+        ["coinrun/adam", "coinrun/temporal_mask"], epochs=2, finalists=2, seeds=3, evaluate_every=1, levels=5
     )
     assert len(parts) == 7
     tables = parts["coinrun_temporal_mask-seed2"]()
@@ -70,6 +70,7 @@ def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "experiment=coinrun_bc",
             f"tuned=searched/coinrun/temporal_mask{rank}",
+            "trainer.max_epochs=2",
             "trainer.evaluate_every=1",
             "seed=2",
         )

@@ -22,7 +22,8 @@ MARKERS = {"adam": "o", "temporal_mask": "^"}
 TOP = 10
 """Best trials of a search that are made again on new seeds, and that the paper's figures show."""
 PAPER_BEST = 1.652e-2
-SCALE = "ResNet-18 of width 8, 1,024 steps of 32 states; 64 hard levels, 1,000 states each"
+SCALE = "ResNet-18 of width 8, 32 states of one level a step; 64 hard levels, 1,000 states each"
+TRIAL_STEPS, FINALIST_STEPS = 512, 1024
 
 
 def read_trials(results: Path) -> pd.DataFrame:

@@ -7,7 +7,16 @@ from pathlib import Path
 import pandas as pd
 
 from ilc.experiments.coinrun.number_of_levels import differences, read_number_of_levels
-from ilc.experiments.coinrun.trials import METHODS, PAPER_BEST, TOP, comparison, counts, read_trials
+from ilc.experiments.coinrun.trials import (
+    FINALIST_STEPS,
+    METHODS,
+    PAPER_BEST,
+    TOP,
+    TRIAL_STEPS,
+    comparison,
+    counts,
+    read_trials,
+)
 from ilc.figures.claims import Claim
 
 PAPER_LEVELS = 64
@@ -31,9 +40,10 @@ def _generalisation(results: Path, trials: pd.DataFrame) -> Claim:
         f"the best {PAPER_BEST:.5f} (table 3)",
         ours=f"mask minus Adam {found.difference:+.4f} nats ({low:+.4f} to {high:+.4f}, 95 % over "
         f"{found.seeds} new seeds and {found.levels:,} unseen levels), the {TOP} best configurations of each "
-        f"by validation levels; a true difference of {found.smallest_seen:.4f} would have been seen with a "
-        f"probability of 80 %. Chosen on test data, as in the paper: best {_against(best)}, median of the "
-        f"top {TOP} {_against(median)}; {counts(results)}",
+        f"by validation levels in {FINALIST_STEPS:,} steps; a true difference of {found.smallest_seen:.4f} "
+        "would have been seen with a probability of 80 %. "
+        f"Chosen on test data, as in the paper, after {TRIAL_STEPS} steps: best {_against(best)}, median of "
+        f"the top {TOP} {_against(median)}; {counts(results)}",
         number=f"{found.difference:+.4f} nats of test KL, mask minus Adam",
         verdict=found.verdict,
     )

@@ -11,10 +11,12 @@ from matplotlib.figure import Figure
 
 from ilc.experiments.coinrun.trials import (
     COLORS,
+    FINALIST_STEPS,
     MARKERS,
     METHODS,
     PAPER_BEST,
     TOP,
+    TRIAL_STEPS,
     about,
     comparison,
     counts,
@@ -33,14 +35,16 @@ def draw(results: Path) -> Figure:
     oracle, fresh, every = figure.subplots(1, 3)
     top = trials[trials.oracle_rank <= TOP]
     _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS})
-    oracle.set_title(f"top {TOP} trials by test data\n(the paper's choice, oracle)")
+    oracle.set_title(f"top {TOP} trials by test data, {TRIAL_STEPS} steps\n(the paper's choice, oracle)")
     oracle.set_ylabel("test KL divergence / nats")
     last = finalists[finalists.epoch == finalists.epoch.max()]
     means = last.groupby(["method", "seed"])["test/kl"].mean()
     _columns(fresh, {method: means[method] for method in METHODS})
     found = comparison(results)
     low, high = found.interval
-    fresh.set_title(f"top {TOP} by validation levels on {found.seeds} new seeds\n(the claim)")
+    fresh.set_title(
+        f"top {TOP} by validation levels, {found.seeds} new seeds,\n{FINALIST_STEPS:,} steps (the claim)"
+    )
     fresh.set_xlabel(f"mask - Adam: {found.difference:+.4f} ({low:+.4f} to {high:+.4f})")
     for method, name in METHODS.items():
         own = trials[trials.method == method]

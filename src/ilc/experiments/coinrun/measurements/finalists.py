@@ -27,12 +27,18 @@ PLAY = "coinrun_bc/finalists_play.csv"
 
 
 def parts(
-    searches: Sequence[str], finalists: int = 10, seeds: int = 5, evaluate_every: int = 4, levels: int = 300
+    searches: Sequence[str],
+    epochs: int,
+    finalists: int = 10,
+    seeds: int = 5,
+    evaluate_every: int = 4,
+    levels: int = 300,
 ) -> Parts:
     """``coinrun_bc/finalists*.csv``: a part per search and seed, and one of random play and the expert.
 
     Args:
         searches: names of searches whose best configurations lie in ``conf/tuned/searched/``.
+        epochs: of every run, its rate drops within.
         finalists: how many of each.
         seeds: how many, from 0.
         evaluate_every: epochs between the evaluations of a run.
@@ -42,7 +48,7 @@ def parts(
         "others": partial(_play_others, levels),
         **{
             f"{search.replace('/', '_')}-seed{seed}": partial(
-                _train, search, finalists, seed, evaluate_every, levels
+                _train, search, epochs, finalists, seed, evaluate_every, levels
             )
             for search in searches
             for seed in range(seeds)
@@ -59,7 +65,7 @@ def _play_others(levels: int) -> Tables:
     return {PLAY: pd.DataFrame(rows)}
 
 
-def _train(search: str, finalists: int, seed: int, evaluate_every: int, levels: int) -> Tables:
+def _train(search: str, epochs: int, finalists: int, seed: int, evaluate_every: int, levels: int) -> Tables:
     rows, by_level, play = [], [], []
     for rank in range(1, finalists + 1):
         tuned = f"searched/{with_rank(search, rank)}"
@@ -67,6 +73,7 @@ def _train(search: str, finalists: int, seed: int, evaluate_every: int, levels: 
             [
                 "experiment=coinrun_bc",
                 f"tuned={tuned}",
+                f"trainer.max_epochs={epochs}",
                 f"trainer.evaluate_every={evaluate_every}",
                 f"seed={seed}",
             ]
