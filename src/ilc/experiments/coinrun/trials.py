@@ -9,7 +9,7 @@ import pandas as pd
 
 from ilc.experiments.coinrun.comparison import Comparison, compare
 from ilc.figures.style import COLORS as ALL_COLORS
-from ilc.figures.style import LABELS, data_sources
+from ilc.figures.style import GREY, LABELS, data_sources
 
 FOLDER = Path("coinrun_bc/search/coinrun")
 FINALISTS = "coinrun_bc/finalists.csv"
@@ -17,8 +17,10 @@ FINALISTS_LEVELS = "coinrun_bc/finalists_levels.csv"
 PLAY = "coinrun_bc/finalists_play.csv"
 METHODS = {"adam": "Adam", "temporal_mask": LABELS["temporal_mask"]}
 """Searches of ``conf/search/coinrun.yaml``, and what they are called here."""
-COLORS = {"adam": ALL_COLORS["mean"], "temporal_mask": ALL_COLORS["temporal_mask"]}
-MARKERS = {"adam": "o", "temporal_mask": "^"}
+UNMASKED = "unmasked"
+"""The mask's best configurations without the mask: Adam with settings that its own search may have missed."""
+COLORS = {"adam": ALL_COLORS["mean"], "temporal_mask": ALL_COLORS["temporal_mask"], UNMASKED: GREY}
+MARKERS = {"adam": "o", "temporal_mask": "^", UNMASKED: "s"}
 TOP = 10
 """Best trials of a search that are made again on new seeds, and that the paper's figures show."""
 PAPER_BEST = 1.652e-2
@@ -48,14 +50,20 @@ def all_trials(results: Path, method: str) -> pd.DataFrame:
 
 
 def read_finalists(results: Path) -> pd.DataFrame:
-    """A row per search, rank, seed and evaluation, the search in ``method`` too."""
-    rows = pd.read_csv(results / FINALISTS)
-    return rows.assign(method=rows.search.str.rpartition("/")[2])
+    """A row per method (searches and ``UNMASKED``), rank, seed and evaluation."""
+    return pd.read_csv(results / FINALISTS)
 
 
-def comparison(results: Path) -> Comparison:
-    """The mask's best configurations against Adam's, on new seeds: below 0 the mask is better."""
-    return compare(pd.read_csv(results / FINALISTS_LEVELS), "coinrun/temporal_mask", "coinrun/adam")
+def comparisons(results: Path) -> dict[str, Comparison]:
+    """The mask's best configurations on new seeds against Adam's and themselves unmasked; below 0: better."""
+    rows = pd.read_csv(results / FINALISTS_LEVELS)
+    return {other: compare(rows, "temporal_mask", other) for other in ("adam", UNMASKED)}
+
+
+def in_words(found: Comparison) -> str:
+    """The difference and its interval."""
+    low, high = found.interval
+    return f"{found.difference:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def counts(results: Path) -> str:

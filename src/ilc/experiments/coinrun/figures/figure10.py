@@ -17,14 +17,17 @@ from ilc.experiments.coinrun.trials import (
     PAPER_BEST,
     TOP,
     TRIAL_STEPS,
+    UNMASKED,
     about,
-    comparison,
+    comparisons,
     counts,
+    in_words,
     read_finalists,
     read_trials,
 )
 from ilc.figures.style import GREY, new_figure, stamp
 
+PLAYERS = {**METHODS, UNMASKED: "its settings\nwithout mask"}
 TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
@@ -34,18 +37,20 @@ def draw(results: Path) -> Figure:
     figure = new_figure(n_columns=3, width=3.6)
     oracle, fresh, every = figure.subplots(1, 3)
     top = trials[trials.oracle_rank <= TOP]
-    _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS})
+    _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS}, METHODS)
     oracle.set_title(f"top {TOP} trials by test data, {TRIAL_STEPS} steps\n(the paper's choice, oracle)")
     oracle.set_ylabel("test KL divergence / nats")
     last = finalists[finalists.epoch == finalists.epoch.max()]
     means = last.groupby(["method", "seed"])["test/kl"].mean()
-    _columns(fresh, {method: means[method] for method in METHODS})
-    found = comparison(results)
-    low, high = found.interval
+    _columns(fresh, {method: means[method] for method in PLAYERS}, PLAYERS)
+    found = comparisons(results)
     fresh.set_title(
-        f"top {TOP} by validation levels, {found.seeds} new seeds,\n{FINALIST_STEPS:,} steps (the claim)"
+        f"top {TOP} by validation levels, {found['adam'].seeds} new seeds,\n"
+        f"{FINALIST_STEPS:,} steps (the claim)"
     )
-    fresh.set_xlabel(f"mask - Adam: {found.difference:+.4f} ({low:+.4f} to {high:+.4f})")
+    fresh.set_xlabel(
+        f"mask - Adam: {in_words(found['adam'])}\nmask - without mask: {in_words(found[UNMASKED])}"
+    )
     for method, name in METHODS.items():
         own = trials[trials.method == method]
         label = f"{name}, n = {len(own)}"
@@ -68,22 +73,21 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         "left and right: a point per trial, one seed each; middle: a point per seed, the mean of ten "
-        "configurations; lines: medians; the difference with its 95 % t interval over seeds and levels;\n"
+        "configurations; lines: medians; differences with their 95 % t interval over seeds and levels;\n"
         f"{counts(results)}; {about(trials)};\n"
         f"the paper's best, {PAPER_BEST:.5f}, is not comparable: another expert, 1,024 trials at full scale",
     )
     return figure
 
 
-def _columns(axes: Axes, found: dict[str, pd.Series]) -> None:
+def _columns(axes: Axes, found: dict[str, pd.Series], names: dict[str, str]) -> None:
     """A column of points per method, side by side so that none hides another, and their median."""
-    for x, method in enumerate(METHODS):
-        values = found[method]
+    for x, (method, values) in enumerate(found.items()):
         across = x + np.linspace(-0.2, 0.2, len(values)) if len(values) > 1 else [x]
         axes.plot(across, values, MARKERS[method], color=COLORS[method], ms=6)
         axes.plot([x - 0.28, x + 0.28], 2 * [values.median()], color=COLORS[method], lw=2)
         axes.annotate(
             f"{values.median():.4f}", (x + 0.3, values.median()), va="center", fontsize=8.5, color=GREY
         )
-    axes.set_xticks(range(len(METHODS)), list(METHODS.values()))
-    axes.set(xlim=(-0.5, len(METHODS) - 0.3))
+    axes.set_xticks(range(len(names)), list(names.values()))
+    axes.set(xlim=(-0.5, len(names) - 0.3))

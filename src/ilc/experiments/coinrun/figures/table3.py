@@ -10,6 +10,7 @@ from ilc.experiments.coinrun.trials import METHODS, read_finalists, read_trials
 
 N = 5
 RUNS = "coinrun_bc/table3_runs.csv"
+NARROW, WIDE = "width 8, 1,024 steps of 32 states", "width 16, 512 steps of 64 states"
 # Test KL divergence, lr, beta_1, beta_3, threshold, weight decay.
 PAPER = (
     ("1.652e-2", "0.0078", "0.21", "0.79", "0.36", "0.057"),
@@ -31,7 +32,7 @@ def tabulate(results: Path) -> pd.DataFrame:
             **dict(zip(COLUMNS, values, strict=True)),
             "decay as a second update": "yes",
             "form of Adam": "as printed",
-            "width 16": _test(_of(wide, f"published/coinrun_{i}")),
+            WIDE: _test(_of(wide, f"published/coinrun_{i}")),
         }
         for i, values in enumerate(PAPER, start=1)
     ]
@@ -39,9 +40,9 @@ def tabulate(results: Path) -> pd.DataFrame:
     for _, trial in shown.sort_values(["method", "rank"], ascending=[False, True]).iterrows():
         again = last[(last.method == trial.method) & (last["rank"] == trial["rank"])]
         rows.append({"configuration": f"ours, {METHODS[trial.method]}, {trial['rank']}", **_settings(trial)})
-        rows[-1]["width 8"] = _test(again)
+        rows[-1][NARROW] = _test(again)
         if trial["rank"] == 1:
-            rows[-1]["width 16"] = _test(_of(wide, f"searched/coinrun/{trial.method}"))
+            rows[-1][WIDE] = _test(_of(wide, f"searched/coinrun/{trial.method}"))
     return pd.DataFrame(rows).fillna("")
 
 
