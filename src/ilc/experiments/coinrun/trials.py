@@ -24,8 +24,7 @@ MARKERS = {"adam": "o", "temporal_mask": "^", UNMASKED: "s"}
 TOP = 10
 """Best trials of a search that are made again on new seeds, and that the paper's figures show."""
 PAPER_BEST = 1.652e-2
-SCALE = "ResNet-18 of width 8, 32 states of one level a step; 64 hard levels, 1,000 states each"
-TRIAL_STEPS, FINALIST_STEPS = 512, 1024
+SCALE = "ResNet-18 of width 8, 512 steps of 32 states of one level; 64 hard levels, 1,000 states each"
 
 
 def read_trials(results: Path) -> pd.DataFrame:

@@ -11,12 +11,10 @@ from matplotlib.figure import Figure
 
 from ilc.experiments.coinrun.trials import (
     COLORS,
-    FINALIST_STEPS,
     MARKERS,
     METHODS,
     PAPER_BEST,
     TOP,
-    TRIAL_STEPS,
     UNMASKED,
     about,
     comparisons,
@@ -38,16 +36,13 @@ def draw(results: Path) -> Figure:
     oracle, fresh, every = figure.subplots(1, 3)
     top = trials[trials.oracle_rank <= TOP]
     _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS}, METHODS)
-    oracle.set_title(f"top {TOP} trials by test data, {TRIAL_STEPS} steps\n(the paper's choice, oracle)")
+    oracle.set_title(f"top {TOP} trials by test data\n(the paper's choice, oracle)")
     oracle.set_ylabel("test KL divergence / nats")
     last = finalists[finalists.epoch == finalists.epoch.max()]
     means = last.groupby(["method", "seed"])["test/kl"].mean()
     _columns(fresh, {method: means[method] for method in PLAYERS}, PLAYERS)
     found = comparisons(results)
-    fresh.set_title(
-        f"top {TOP} by validation levels, {found['adam'].seeds} new seeds,\n"
-        f"{FINALIST_STEPS:,} steps (the claim)"
-    )
+    fresh.set_title(f"top {TOP} by validation levels\non {found['adam'].seeds} new seeds (the claim)")
     fresh.set_xlabel(
         f"mask - Adam: {in_words(found['adam'])}\nmask - without mask: {in_words(found[UNMASKED])}"
     )

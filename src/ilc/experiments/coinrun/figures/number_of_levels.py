@@ -49,6 +49,6 @@ def draw(results: Path) -> Figure:
         figure,
         f"n = {rows.seed.nunique()} seeds, the best configuration of either search at 64 levels; left: a "
         "point per run, lines: medians;\nright: mean of the seeds' differences with its 95 % t interval; "
-        f"ResNet-18 of width 8, 1,024 steps of 32 states of one level;\ndata: {data_sources(rows)}",
+        f"ResNet-18 of width 8, 512 steps of 32 states of one level;\ndata: {data_sources(rows)}",
     )
     return figure

@@ -10,7 +10,7 @@ from ilc.experiments.coinrun.trials import METHODS, read_finalists, read_trials
 
 N = 5
 RUNS = "coinrun_bc/table3_runs.csv"
-NARROW, WIDE = "width 8, 1,024 steps of 32 states", "width 16, 512 steps of 64 states"
+NARROW, WIDE = "width 8, 512 steps of 32 states", "width 16, 512 steps of 64 states"
 # Test KL divergence, lr, beta_1, beta_3, threshold, weight decay.
 PAPER = (
     ("1.652e-2", "0.0078", "0.21", "0.79", "0.36", "0.057"),
