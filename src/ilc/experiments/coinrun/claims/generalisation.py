@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from scipy.stats import mannwhitneyu
 
+from ilc.experiments.coinrun.comparison import LEVEL
 from ilc.experiments.coinrun.number_of_levels import differences, read_number_of_levels
 from ilc.experiments.coinrun.trials import (
     METHODS,
@@ -58,25 +60,26 @@ def _of_both(verdicts: list[str]) -> str:
 
 
 def _decay(trials: pd.DataFrame) -> Claim:
-    """Both searches had the switch."""
+    """Both searches had the switch; what they drew depended on what they had seen, so "in part" at most."""
     parts, better = [], []
     for method, name in METHODS.items():
         own = trials[trials.method == method]
         second, before = (own[own["optimizer.decoupled"] == on]["validation/kl"] for on in (True, False))
+        p = mannwhitneyu(second, before, alternative="less").pvalue
         top = int(own[own["rank"] <= TOP]["optimizer.decoupled"].sum())
-        best = second.nsmallest(TOP).mean(), before.nsmallest(TOP).mean()
         parts.append(
-            f"{name}: mean of the {TOP} best {best[0]:.4f} with it ({len(second)} trials), {best[1]:.4f} "
-            f"without ({len(before)}); {top} of the {TOP} best have it"
+            f"{name}: median {second.median():.4f} with it ({len(second)} trials), {before.median():.4f} "
+            f"without ({len(before)}), p = {p:.1g}; {top} of the {TOP} best have it"
         )
-        better.append(best[0] < best[1] and top > TOP // 2)
+        better.append(p < LEVEL)
     return Claim(
         short="Weight decay as a second update helps both",
         claim="CoinRun: weight decay as a second, independent update improves the mask and Adam (appendix)",
         paper="improved performance with the mask, and with Adam",
-        ours=f"validation KL, {'; '.join(parts)}",
+        ours=f"validation KL of all trials (one-sided Mann-Whitney test), {'; '.join(parts)}. The searches "
+        "chose the trials' other settings too, so these are not equal draws",
         number=f"{parts[1].rpartition('; ')[2].removesuffix(' have it')} (mask)",
-        verdict="reproduced" if all(better) else "in part" if any(better) else "not reproduced",
+        verdict="in part" if all(better) else "not reproduced",
     )
 
 
