@@ -8,7 +8,6 @@ import pandas as pd
 from scipy.stats import mannwhitneyu
 
 from ilc.experiments.coinrun.comparison import LEVEL
-from ilc.experiments.coinrun.number_of_levels import differences, read_number_of_levels
 from ilc.experiments.coinrun.trials import (
     METHODS,
     PAPER_BEST,
@@ -21,13 +20,11 @@ from ilc.experiments.coinrun.trials import (
 )
 from ilc.figures.claims import Claim
 
-PAPER_LEVELS = 64
-
 
 def claims(results: Path) -> list[Claim]:
     """Figures 10 and 18 and the appendix's remark on weight decay."""
     trials = read_trials(results)
-    return [_generalisation(results, trials), _decay(trials), _levels(results)]
+    return [_generalisation(results, trials), _decay(trials)]
 
 
 def _generalisation(results: Path, trials: pd.DataFrame) -> Claim:
@@ -81,37 +78,6 @@ def _decay(trials: pd.DataFrame) -> Claim:
         number=f"{parts[1].rpartition('; ')[2].removesuffix(' have it')} (mask)",
         verdict="in part" if all(better) else "not reproduced",
     )
-
-
-def _levels(results: Path) -> Claim:
-    found = differences(read_number_of_levels(results))
-    parts = [
-        f"{levels} levels {mean:+.4f} ({low:+.4f} to {high:+.4f})"
-        for levels, mean, low, high in found.itertuples(name=None)
-    ]
-    ahead, behind = list(found[found.high < 0].index), list(found[found.low > 0].index)
-    return Claim(
-        short="The temporal mask helps where levels are few",
-        claim="CoinRun: the temporal AND-mask is ahead of Adam where levels are few enough for their looks "
-        "to be shortcuts",
-        paper=f"measured with {PAPER_LEVELS} levels alone",
-        ours=f"mask minus Adam in nats of test KL, 95 % over seeds: {'; '.join(parts)}",
-        number=parts[0],
-        verdict=_verdict(ahead, behind),
-    )
-
-
-def _verdict(ahead: list[int], behind: list[int]) -> str:
-    words = [
-        f"{word} with {', '.join(map(str, own))} levels"
-        for word, own in (("better", ahead), ("worse", behind))
-        if own
-    ]
-    if not words:
-        return "undecided"
-    few = any(levels < PAPER_LEVELS for levels in ahead)
-    kind = "in part" if ahead and (behind or not few) else "reproduced" if ahead else "not reproduced"
-    return f"{kind}: {', '.join(words)}"
 
 
 def _against(values: pd.Series) -> str:
