@@ -50,10 +50,13 @@ def _generalisation(results: Path, trials: pd.DataFrame) -> Claim:
 
 
 def _of_both(verdicts: list[str]) -> str:
-    """The mask has to be better than both of Adam's, and is worse if it is worse than either."""
+    """The mask has to be better than both of Adam's, and is worse if it is worse than either.
+
+    "In part" at most: 512 steps, where students still get better (table ``coinrun_pilot``).
+    """
     if "not reproduced" in verdicts:
         return "not reproduced"
-    return "reproduced" if set(verdicts) == {"reproduced"} else "undecided"
+    return "in part: in short training" if set(verdicts) == {"reproduced"} else "undecided"
 
 
 def _decay(trials: pd.DataFrame) -> Claim:

@@ -25,7 +25,7 @@ from ilc.experiments.coinrun.trials import (
 )
 from ilc.figures.style import GREY, new_figure, stamp
 
-PLAYERS = {**METHODS, UNMASKED: "its settings\nwithout mask"}
+PLAYERS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "its settings\nwithout mask"}
 TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
@@ -62,7 +62,7 @@ def draw(results: Path) -> Figure:
     every.set(xlabel="rank in its search", title="all completed trials", yscale="log")
     every.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
     every.yaxis.minorticks_off()
-    every.legend(fontsize=8)
+    every.legend(fontsize=8, loc="lower right")
     for axes in (oracle, fresh, every):
         axes.title.set_fontsize(10)
     stamp(
