@@ -3,7 +3,7 @@
 About an hour on one core; ``--config-name paper`` for the paper's 400M frames, ``frames=2_000_000`` and so
 on for every other key. The same command continues an interrupted training, with more frames also a
 finished one; in a new folder it begins where the ``snapshot``, if there is one, was taken.
-``ship=true`` puts the expert into the package and its curve into ``results/coinrun``.
+``ship=true`` puts the expert into the package.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from omegaconf import DictConfig
 
 from ilc.configuration.command_line import run_command
 
-RESULTS = Path(__file__).parents[1] / "results" / "coinrun"
 OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 
 
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Train, play unseen levels, write the expert and what is known of it."""
-    from ilc.atomic import write_text
     from ilc.configuration.section import Section
     from ilc.experiments.coinrun.expert import SHIPPED, save_expert
     from ilc.experiments.coinrun.expert_options import ExpertOptions
@@ -48,9 +46,6 @@ def main(config: DictConfig) -> None:
     }
     for place in (folder, *([SHIPPED] if config.ship else [])):
         save_expert(place, network, sheet)
-    if config.ship:
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        write_text(RESULTS / "expert_curve.csv", (folder / "curve.csv").read_text())
     print(
         f"success on {sheet['evaluated_levels']} unseen levels: expert {sheet['success_rate']:.3f}, "
         f"random policy {sheet['success_rate_of_a_random_policy']:.3f}"

@@ -20,6 +20,7 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
         "verdicts": "README.md",
         "thumbnails": "README.md",
         "label_noise_rates": "memorisation.md",
+        "coinrun_pilot": "coinrun.md",
         "hours_neighbours": "neighbours.md",
         "linear_unit_tests": "linear_unit_tests.md",
         "linear_unit_tests_time": "linear_unit_tests.md",

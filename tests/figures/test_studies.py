@@ -34,8 +34,6 @@ def test_hours_add_up_to_those_in_the_files(tables: dict[str, pd.DataFrame], roo
     """All of them, each once: trials of a search are runs too."""
     seconds = 0.0
     for path in sorted((root / "results").rglob("*.csv")):
-        if path.name == "coinrun_trials_runs.csv":
-            continue
         with path.open(newline="") as file:
             seconds += sum(float(row.get("wall_seconds") or 0) for row in csv.DictReader(file))
     shown = sum(float(cell) for table in tables.values() for cell in table["hours, recorded"] if cell)
@@ -45,13 +43,13 @@ def test_hours_add_up_to_those_in_the_files(tables: dict[str, pd.DataFrame], roo
 def test_a_measurement_has_the_hours_that_it_says_and_a_file_that_is_not_there_none(tmp_path: Path) -> None:
     (tmp_path / "spirals").mkdir()
     (tmp_path / "spirals" / "readings_correlations.csv").write_text("x\n1\n")
-    (tmp_path / "coinrun").mkdir()
-    (tmp_path / "coinrun" / "expert_curve.csv").write_text("frames,wall_seconds\n1,\n2,7200\n")
+    (tmp_path / "coinrun" / "expert_hard").mkdir(parents=True)
+    (tmp_path / "coinrun" / "expert_hard" / "curve.csv").write_text("frames,wall_seconds\n1,\n2,7200\n")
     runs = tmp_path / "spirals" / "demo_runs.csv"
     runs.write_text("seed,wall_seconds\n0,3600\n1,1800\n2,\n")
     found = hours(tmp_path)
     table, expert = found["spirals"], found["coinrun"]
-    assert named(expert) == ["coinrun_expert"]
+    assert named(expert) == ["coinrun_expert_hard"]
     assert expert["hours, recorded"].tolist() == ["2"]
     assert expert.runs.tolist() == [""]
     assert named(table) == ["gradient_readings", "spirals_demo"]

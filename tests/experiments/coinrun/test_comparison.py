@@ -20,7 +20,7 @@ def rows_of(difference: float, random: np.random.Generator, seeds: float, levels
     values = {"adam": base, "mask": base + own + 0.02 * random.normal(size=shape)}
     seed, level = np.indices(shape)
     return pd.concat(
-        pd.DataFrame({"search": name, "seed": seed.ravel(), "level": level.ravel(), "test/kl": value.ravel()})
+        pd.DataFrame({"method": name, "seed": seed.ravel(), "level": level.ravel(), "test/kl": value.ravel()})
         for name, value in values.items()
     )
 
@@ -28,7 +28,7 @@ def rows_of(difference: float, random: np.random.Generator, seeds: float, levels
 def test_the_difference_is_the_mean_and_pairs_seeds_and_levels() -> None:
     rows = rows_of(-0.1, np.random.default_rng(0), seeds=0.01, levels=0.01)
     found = compare(rows.sample(frac=1, random_state=0), "mask", "adam")
-    means = rows.groupby("search")["test/kl"].mean()
+    means = rows.groupby("method")["test/kl"].mean()
     assert found.difference == pytest.approx(means["mask"] - means["adam"])
     assert (found.seeds, found.levels) == (SEEDS, LEVELS)
     assert (
@@ -41,8 +41,8 @@ def test_the_difference_is_the_mean_and_pairs_seeds_and_levels() -> None:
 
 def test_with_levels_all_alike_it_is_the_t_test_of_pairs() -> None:
     rows = rows_of(-0.02, np.random.default_rng(1), seeds=0.03, levels=0.0)
-    of_seeds = rows.groupby(["search", "seed"])["test/kl"].mean().unstack("search")
-    means = rows.groupby(["search", "seed"])["test/kl"].transform("mean")
+    of_seeds = rows.groupby(["method", "seed"])["test/kl"].mean().unstack("method")
+    means = rows.groupby(["method", "seed"])["test/kl"].transform("mean")
     found = compare(rows.assign(**{"test/kl": means}), "mask", "adam")
     oracle = ttest_rel(of_seeds["mask"], of_seeds["adam"]).confidence_interval()
     assert found.interval == pytest.approx((oracle.low, oracle.high))

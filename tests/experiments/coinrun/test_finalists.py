@@ -61,15 +61,16 @@ def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
         return SimpleNamespace(model=Constant(len(asked)), metrics=metrics, data=data, summary=summary)
 
     monkeypatch.setattr(finalists, "trained", train)
-    parts = finalists.parts(
-        ["coinrun/adam", "coinrun/temporal_mask"], finalists=2, seeds=3, evaluate_every=1, levels=5
-    )
+    methods = {"adam": ["coinrun/adam"], "unmasked": ["coinrun/temporal_mask", "settings=others"]}
+    parts = finalists.parts(methods, epochs=2, finalists=2, seeds=3, evaluate_every=1, levels=5)
     assert len(parts) == 7
-    tables = parts["coinrun_temporal_mask-seed2"]()
+    tables = parts["unmasked-seed2"]()
     assert asked == [
         (
             "experiment=coinrun_bc",
             f"tuned=searched/coinrun/temporal_mask{rank}",
+            "settings=others",
+            "trainer.max_epochs=2",
             "trainer.evaluate_every=1",
             "seed=2",
         )

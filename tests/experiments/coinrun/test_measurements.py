@@ -62,37 +62,20 @@ def test_other_folders_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         students.parts([], levels=0)
 
 
-@pytest.mark.parametrize(
-    ("config", "mode", "frames", "tables"),
-    [
-        ("small", "easy", 2_000_000, {"coinrun/expert_curve.csv": "curve.csv"}),
-        (
-            "hard",
-            "hard",
-            10_000_000,
-            {"coinrun/expert_hard/curve.csv": "curve.csv", "coinrun/expert_hard/unseen.csv": "unseen.csv"},
-        ),
-    ],
-)
 def test_the_curves_are_those_of_the_experts_own_training(
-    config: str,
-    mode: str,
-    frames: int,
-    tables: dict[str, str],
-    root: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The settings are those of the file, the folder is that of ``scripts/train_expert.py``."""
     pytest.importorskip("stable_baselines3")
+    names = ("curve.csv", "unseen.csv")
 
     def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> None:
-        assert (options.mode, options.frames, options.lr) == (mode, frames, 5e-4)
-        assert folder.resolve() == tmp_path / "outputs" / "expert" / config
-        # The snapshot of its own is in place before training begins.
-        assert (folder / "checkpoint.pt").exists() == (config == "hard")
-        for name in tables.values():
-            (folder / name).write_text(f"{config} {name}")
+        assert (options.mode, options.gamma, options.blocks) == ("hard", 0.99, 1)
+        assert folder.resolve() == tmp_path / "outputs" / "expert" / "hard"
+        # The snapshot is in place before training begins.
+        assert (folder / "checkpoint.pt").exists()
+        for name in names:
+            (folder / name).write_text(name)
 
     shutil.copytree(root / "conf" / "expert", tmp_path / "conf" / "expert")
     kept = tmp_path / "results" / "coinrun" / "expert_hard"
@@ -101,5 +84,5 @@ def test_the_curves_are_those_of_the_experts_own_training(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ilc.experiments.coinrun.expert_training.train_expert", train_expert)
     monkeypatch.setattr(expert_measurement, "ROOT", tmp_path)
-    (part,) = expert_measurement.parts(config).values()
-    assert part() == {place: f"{config} {name}".encode() for place, name in tables.items()}
+    (part,) = expert_measurement.parts().values()
+    assert part() == {f"coinrun/expert_hard/{name}": name.encode() for name in names}

@@ -1,4 +1,4 @@
-"""Whether one search's best configurations generalise better than another's, on new seeds."""
+"""Whether one method's best configurations generalise better than another's, on new seeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Comparison:
-    """The difference of two searches' mean test divergences, in nats; below 0 the first is better.
+    """The difference of two methods' mean test divergences, in nats; below 0 the first is better.
 
     Attributes:
         difference: the mean over seeds and levels.
@@ -51,23 +51,23 @@ class Comparison:
         return float(t.ppf(probability, self.seeds - 1))
 
 
-def compare(rows: pd.DataFrame, search: str, other: str) -> Comparison:
-    """Compare two searches on the seeds and levels that both have.
+def compare(rows: pd.DataFrame, method: str, other: str) -> Comparison:
+    """Compare two methods on the seeds and levels that both have.
 
     A seed is a draw of networks and batches, a level one of test data, and every student meets every level:
     the variance of the mean is that of the seeds' means over S plus that of the levels' means over L. What
     belongs to neither is counted in both, so the interval is rather too wide than too narrow.
 
     Args:
-        rows: ``search``, ``seed``, ``level``, ``test/kl``: a row per search, seed and level.
-        search: the first.
+        rows: ``method``, ``seed``, ``level``, ``test/kl``: a row per method, seed and level.
+        method: the first.
         other: what it is compared with.
 
     Returns:
         The first minus the other.
     """
-    values = rows.pivot(index=["seed", "level"], columns="search", values="test/kl")
-    differences = (values[search] - values[other]).unstack("level")
+    values = rows.pivot(index=["seed", "level"], columns="method", values="test/kl")
+    differences = (values[method] - values[other]).unstack("level")
     by_seed, by_level = differences.mean(axis="columns"), differences.mean(axis="index")
     variance = by_seed.var() / len(by_seed) + by_level.var() / len(by_level)
     return Comparison(float(by_seed.mean()), math.sqrt(variance), len(by_seed), len(by_level))

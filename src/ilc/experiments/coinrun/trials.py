@@ -1,4 +1,4 @@
-"""What figures 10, 18, table 3 and their claim share: the two studies of CoinRun and their reading."""
+"""What section 3.3's figures, table and claims share: two searches, their best on new seeds."""
 
 from __future__ import annotations
 
@@ -7,62 +7,74 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.figures.style import LABELS, data_sources
+from ilc.experiments.coinrun.comparison import Comparison, compare
+from ilc.figures.style import COLORS as ALL_COLORS
+from ilc.figures.style import GREY, LABELS, data_sources
 
-FOLDER = Path("coinrun_bc/search")
-STUDIES = {"mean": "coinrun_adam", "temporal_mask": "coinrun_temporal_mask"}
-"""Studies by aggregator."""
-METHODS = {"mean": "Adam", "temporal_mask": LABELS["temporal_mask"]}
-"""What each is called here, where the mean over one environment is plain Adam."""
+FOLDER = Path("coinrun_bc/search/coinrun")
+FINALISTS = "coinrun_bc/finalists.csv"
+FINALISTS_LEVELS = "coinrun_bc/finalists_levels.csv"
+PLAY = "coinrun_bc/finalists_play.csv"
+METHODS = {"adam": "Adam", "temporal_mask": LABELS["temporal_mask"]}
+"""Searches of ``conf/search/coinrun.yaml``, and what they are called here."""
+UNMASKED = "unmasked"
+"""The mask's best configurations without the mask: Adam with settings that its own search may have missed."""
+COLORS = {"adam": ALL_COLORS["mean"], "temporal_mask": ALL_COLORS["temporal_mask"], UNMASKED: GREY}
+MARKERS = {"adam": "o", "temporal_mask": "^", UNMASKED: "s"}
 TOP = 10
-"""Best trials of a study that the paper's figures show."""
+"""Best trials of a search that are made again on new seeds, and that the paper's figures show."""
 PAPER_BEST = 1.652e-2
-TICKS = (0.15, 0.2, 0.25, 0.3, 0.35)
-"""Of logarithmic axes of the KL divergence, on which matplotlib would write powers of ten."""
-SCALE = "scale=small (ResNet-18 of width 8, 256 steps of 32 states; 64 levels, 250 states each)"
+SCALE = "ResNet-18 of width 8, 512 steps of 32 states of one level; 64 hard levels, 1,000 states each"
 
 
 def read_trials(results: Path) -> pd.DataFrame:
-    """A row per completed trial of both studies, best first.
+    """A row per completed trial of both searches.
 
-    Columns besides those of ``*_trials.csv``: ``aggregator``; ``lowest``, the lowest test KL divergence
-    of the run's evaluations, by which trials are ranked; ``rank`` in its study, from 1; ``beta_1``.
+    Columns besides those of ``*_trials.csv``: ``method``; ``rank`` in its search by validation levels, which
+    chooses, from 1; ``oracle_rank`` by test levels, the paper's choice; ``beta_1``.
     """
-    lowest = read_curves(results).groupby(["aggregator", "optimizer.lr"])["test/kl"].min().rename("lowest")
-    studies = []
-    for aggregator in STUDIES:
-        trials = all_trials(results, aggregator)
-        studies.append(trials[trials.state == "COMPLETE"].assign(aggregator=aggregator))
-    # A trial's learning rate, drawn from a continuous range, is its name in the curves.
-    trials = pd.concat(studies).join(lowest, on=["aggregator", "optimizer.lr"], validate="one_to_one")
-    trials["rank"] = trials.groupby("aggregator").lowest.rank(method="first").astype(int)
+    searches = [all_trials(results, method).assign(method=method) for method in METHODS]
+    trials = pd.concat(searches)
+    trials = trials[trials.state == "COMPLETE"].copy()
+    by_method = trials.groupby("method")
+    trials["rank"] = by_method["validation/kl"].rank(method="first").astype(int)
+    trials["oracle_rank"] = by_method["test/kl"].rank(method="first").astype(int)
     trials["beta_1"] = trials["optimizer.betas"].map(lambda betas: json.loads(betas)[0])
-    return trials.sort_values(["aggregator", "rank"], ignore_index=True)
+    return trials.sort_values(["method", "rank"], ignore_index=True)
 
 
-def all_trials(results: Path, aggregator: str) -> pd.DataFrame:
-    """A row per trial of one study, failed ones too."""
-    return pd.read_csv(results / FOLDER / f"{STUDIES[aggregator]}_trials.csv")
+def all_trials(results: Path, method: str) -> pd.DataFrame:
+    """A row per trial of one search, failed ones too."""
+    return pd.read_csv(results / FOLDER / f"{method}_trials.csv")
 
 
-def read_curves(results: Path) -> pd.DataFrame:
-    """A row per evaluation of every trial."""
-    return pd.read_csv(results / FOLDER / "coinrun_trials_curves.csv")
+def read_finalists(results: Path) -> pd.DataFrame:
+    """A row per method (searches and ``UNMASKED``), rank, seed and evaluation."""
+    return pd.read_csv(results / FINALISTS)
+
+
+def comparisons(results: Path) -> dict[str, Comparison]:
+    """The mask's best configurations on new seeds against Adam's and themselves unmasked; below 0: better."""
+    rows = pd.read_csv(results / FINALISTS_LEVELS)
+    return {other: compare(rows, "temporal_mask", other) for other in ("adam", UNMASKED)}
+
+
+def in_words(found: Comparison) -> str:
+    """The difference and its interval."""
+    low, high = found.interval
+    return f"{found.difference:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def counts(results: Path) -> str:
-    """How many trials each study has, in words."""
+    """How many trials each search has, in words."""
     parts = []
-    for aggregator, name in METHODS.items():
-        states = all_trials(results, aggregator).state.value_counts()
+    for method, name in METHODS.items():
+        states = all_trials(results, method).state.value_counts()
         failed = f" ({states['FAIL']} more failed)" if "FAIL" in states else ""
         parts.append(f"{states['COMPLETE']} completed trials of {name}{failed}")
     return " and ".join(parts)
 
 
-def about(results: Path, trials: pd.DataFrame) -> str:
-    """The last lines under a figure: how many trials, at which scale, from which data."""
-    return (
-        f"{counts(results)}, one seed each, ranked on test data (oracle);\n"
-        f"{SCALE};\ndata: {data_sources(trials)}"
-    )
+def about(rows: pd.DataFrame) -> str:
+    """The last lines under a figure: the scale, and which data."""
+    return f"{SCALE};\ndata: {data_sources(rows)}"

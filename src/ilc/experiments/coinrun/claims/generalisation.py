@@ -1,43 +1,87 @@
-"""Section 3.3's claim, with a verdict that the numbers decide."""
+"""Section 3.3's claims, with verdicts that the numbers decide."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pandas as pd
+from scipy.stats import mannwhitneyu
 
-from ilc.experiments.coinrun.trials import PAPER_BEST, TOP, counts, read_trials
+from ilc.experiments.coinrun.comparison import LEVEL
+from ilc.experiments.coinrun.trials import (
+    METHODS,
+    PAPER_BEST,
+    TOP,
+    UNMASKED,
+    comparisons,
+    counts,
+    in_words,
+    read_trials,
+)
 from ilc.figures.claims import Claim
 
 
 def claims(results: Path) -> list[Claim]:
-    """Figure 10, from the trials of both searches."""
+    """Figures 10 and 18 and the appendix's remark on weight decay."""
     trials = read_trials(results)
-    top = trials[trials["rank"] <= TOP].groupby("aggregator").lowest
-    best, median = top.min(), top.median()
-    claim = Claim(
+    return [_generalisation(results, trials), _decay(trials)]
+
+
+def _generalisation(results: Path, trials: pd.DataFrame) -> Claim:
+    found = comparisons(results)
+    adam, unmasked = found["adam"], found[UNMASKED]
+    oracle = trials[trials.oracle_rank <= TOP].groupby("method")["test/kl"]
+    best, median = oracle.min(), oracle.median()
+    return Claim(
         short="The temporal mask generalises better than Adam",
         claim="CoinRun: the temporal AND-mask generalises better than Adam (figure 10)",
         paper="minimum test KL of the top-10 runs of two searches of 1,024 trials is lower with the mask; "
         f"the best {PAPER_BEST:.5f} (table 3)",
-        ours=f"best {_against(best)}; median of the top {TOP} {_against(median)}; {counts(results)}, "
-        "one seed each, chosen on test data; easy levels, which differ in layout alone",
-        number=f"{median['temporal_mask'] / median['mean']:.3f} x Adam's median test KL",
-        verdict=_verdict(lower(best), lower(median)),
+        ours=f"the {TOP} best configurations of each by validation levels, 512 steps each, test "
+        f"KL in nats, 95 % over {adam.seeds} new seeds and {adam.levels:,} unseen levels: mask minus Adam "
+        f"{in_words(adam)}; mask minus the same configurations without it {in_words(unmasked)}. True "
+        f"differences of {adam.smallest_seen:.4f} and {unmasked.smallest_seen:.4f} would have been seen with "
+        f"a probability of 80 %. Chosen on test data, as in the paper: best "
+        f"{_against(best)}, median of the top {TOP} {_against(median)}; {counts(results)}",
+        number=f"{adam.difference:+.4f} nats of test KL, mask minus Adam; {unmasked.difference:+.4f}, mask "
+        "minus its settings without it",
+        verdict=_of_both([adam.verdict, unmasked.verdict]),
     )
-    return [claim]
 
 
-def lower(values: pd.Series) -> bool:
-    """Whether the mask's value lies below Adam's."""
-    return bool(values["temporal_mask"] < values["mean"])
+def _of_both(verdicts: list[str]) -> str:
+    """The mask has to be better than both of Adam's, and is worse if it is worse than either.
+
+    "In part" at most: 512 steps, where students still get better (table ``coinrun_pilot``).
+    """
+    if "not reproduced" in verdicts:
+        return "not reproduced"
+    return "in part: in short training" if set(verdicts) == {"reproduced"} else "undecided"
+
+
+def _decay(trials: pd.DataFrame) -> Claim:
+    """Both searches had the switch; what they drew depended on what they had seen, so "in part" at most."""
+    parts, better = [], []
+    for method, name in METHODS.items():
+        own = trials[trials.method == method]
+        second, before = (own[own["optimizer.decoupled"] == on]["validation/kl"] for on in (True, False))
+        p = mannwhitneyu(second, before, alternative="less").pvalue
+        top = int(own[own["rank"] <= TOP]["optimizer.decoupled"].sum())
+        parts.append(
+            f"{name}: median {second.median():.4f} with it ({len(second)} trials), {before.median():.4f} "
+            f"without ({len(before)}), p = {p:.1g}; {top} of the {TOP} best have it"
+        )
+        better.append(p < LEVEL)
+    return Claim(
+        short="Weight decay as a second update helps both",
+        claim="CoinRun: weight decay as a second, independent update improves the mask and Adam (appendix)",
+        paper="improved performance with the mask, and with Adam",
+        ours=f"validation KL of all trials (one-sided Mann-Whitney test), {'; '.join(parts)}. The searches "
+        "chose the trials' other settings too, so these are not equal draws",
+        number=f"{parts[1].rpartition('; ')[2].removesuffix(' have it')} (mask)",
+        verdict="in part" if all(better) else "not reproduced",
+    )
 
 
 def _against(values: pd.Series) -> str:
-    return f"{values['temporal_mask']:.4f} against {values['mean']:.4f} for Adam"
-
-
-def _verdict(*found: bool) -> str:
-    if all(found):
-        return "reproduced at small scale"
-    return "undecided" if any(found) else "not reproduced"
+    return f"{values['temporal_mask']:.4f} against {values['adam']:.4f} for Adam"

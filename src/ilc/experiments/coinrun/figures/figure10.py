@@ -1,4 +1,4 @@
-"""Figure 10: the lowest test KL divergence of the best trials, with and without the temporal mask."""
+"""Figure 10: the test KL divergence of the best configurations, with and without the temporal mask."""
 
 from __future__ import annotations
 
@@ -9,51 +9,80 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ilc.experiments.coinrun.trials import METHODS, PAPER_BEST, TICKS, TOP, about, read_trials
-from ilc.figures.style import COLORS, GREY, new_figure, stamp
+from ilc.experiments.coinrun.trials import (
+    COLORS,
+    MARKERS,
+    METHODS,
+    PAPER_BEST,
+    TOP,
+    UNMASKED,
+    about,
+    comparisons,
+    counts,
+    in_words,
+    read_finalists,
+    read_trials,
+)
+from ilc.figures.style import GREY, new_figure, stamp
 
-MARKERS = {"mean": "o", "temporal_mask": "^"}
+PLAYERS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "its settings\nwithout mask"}
+TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def draw(results: Path) -> Figure:
-    """Left the top-10 trials of either study, right all of them by rank."""
-    trials = read_trials(results)
-    figure = new_figure(n_columns=2)
-    best, every = figure.subplots(1, 2)
-    _best(best, trials[trials["rank"] <= TOP])
-    for aggregator, study in trials.groupby("aggregator"):
-        marker, color = MARKERS[str(aggregator)], COLORS[str(aggregator)]
-        label = f"{METHODS[str(aggregator)]}, n = {len(study)}"
-        every.plot(study["rank"], study.lowest, marker, color=color, ms=4, label=label)
+    """Left the paper's choice by test data, then new seeds of ours by validation levels, then all trials."""
+    trials, finalists = read_trials(results), read_finalists(results)
+    figure = new_figure(n_columns=3, width=3.6)
+    oracle, fresh, every = figure.subplots(1, 3)
+    top = trials[trials.oracle_rank <= TOP]
+    _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS}, METHODS)
+    oracle.set_title(f"top {TOP} trials by test data\n(the paper's choice, oracle)")
+    oracle.set_ylabel("test KL divergence / nats")
+    last = finalists[finalists.epoch == finalists.epoch.max()]
+    means = last.groupby(["method", "seed"])["test/kl"].mean()
+    _columns(fresh, {method: means[method] for method in PLAYERS}, PLAYERS)
+    found = comparisons(results)
+    fresh.set_title(f"top {TOP} by validation levels\non {found['adam'].seeds} new seeds (the claim)")
+    fresh.set_xlabel(
+        f"mask - Adam: {in_words(found['adam'])}\nmask - without mask: {in_words(found[UNMASKED])}"
+    )
+    for method, name in METHODS.items():
+        own = trials[trials.method == method]
+        label = f"{name}, n = {len(own)}"
+        every.plot(
+            own["oracle_rank"],
+            own["test/kl"],
+            MARKERS[method],
+            color=COLORS[method],
+            ms=3,
+            label=label,
+        )
     constant = float(trials["constant/kl"].median())
-    every.axhline(constant, color=GREY, lw=0.8, ls=":")
-    every.text(1, 0.97 * constant, "student that ignores the frame", fontsize=8, color=GREY, va="top")
-    every.set_yscale("log")
-    every.set_yticks(TICKS, [f"{tick:.2f}" for tick in TICKS])
-    every.minorticks_off()
-    every.set(xlabel="rank in its study", title="all completed trials")
-    every.legend(fontsize=8.5)
-    for axes in (best, every):
+    every.axhline(constant, color=GREY, lw=0.8, ls=":", label="student that ignores the frame")
+    every.set(xlabel="rank in its search", title="all completed trials", yscale="log")
+    every.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    every.yaxis.minorticks_off()
+    every.legend(fontsize=8, loc="lower right")
+    for axes in (oracle, fresh, every):
         axes.title.set_fontsize(10)
     stamp(
         figure,
-        "every point is a trial (lowest of its evaluations), the line their median, no interval;\n"
-        f"{about(results, trials)};\n"
+        "left and right: a point per trial, one seed each; middle: a point per seed, the mean of ten "
+        "configurations; lines: medians; differences with their 95 % t interval over seeds and levels;\n"
+        f"{counts(results)}; {about(trials)};\n"
         f"the paper's best, {PAPER_BEST:.5f}, is not comparable: another expert, 1,024 trials at full scale",
     )
     return figure
 
 
-def _best(axes: Axes, trials: pd.DataFrame) -> None:
-    for x, aggregator in enumerate(METHODS):
-        lowest = trials[trials.aggregator == aggregator].lowest
-        # Side by side in the order of their ranks, so that none hides another.
-        across = x + np.linspace(-0.2, 0.2, len(lowest)) if len(lowest) > 1 else [x]
-        axes.plot(across, lowest, MARKERS[aggregator], color=COLORS[aggregator], ms=6)
-        axes.plot([x - 0.28, x + 0.28], 2 * [lowest.median()], color=COLORS[aggregator], lw=2)
+def _columns(axes: Axes, found: dict[str, pd.Series], names: dict[str, str]) -> None:
+    """A column of points per method, side by side so that none hides another, and their median."""
+    for x, (method, values) in enumerate(found.items()):
+        across = x + np.linspace(-0.2, 0.2, len(values)) if len(values) > 1 else [x]
+        axes.plot(across, values, MARKERS[method], color=COLORS[method], ms=6)
+        axes.plot([x - 0.28, x + 0.28], 2 * [values.median()], color=COLORS[method], lw=2)
         axes.annotate(
-            f"{lowest.median():.4f}", (x + 0.3, lowest.median()), va="center", fontsize=8.5, color=GREY
+            f"{values.median():.4f}", (x + 0.3, values.median()), va="center", fontsize=8.5, color=GREY
         )
-    axes.set_xticks(range(len(METHODS)), list(METHODS.values()))
-    axes.set(xlim=(-0.5, len(METHODS) - 0.4), ylabel="lowest test KL divergence / nats")
-    axes.set_title(f"top {TOP} trials of each study")
+    axes.set_xticks(range(len(names)), list(names.values()))
+    axes.set(xlim=(-0.5, len(names) - 0.3))

@@ -1,4 +1,4 @@
-"""Figure 18: learning curves of the best trials on CoinRun, with bootstrap intervals of their mean."""
+"""Figure 18: learning curves of the best configurations on CoinRun, with intervals of their mean."""
 
 from __future__ import annotations
 
@@ -10,41 +10,40 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 
-from ilc.experiments.coinrun.trials import METHODS, TICKS, TOP, about, read_curves, read_trials
-from ilc.figures.style import COLORS, new_figure, stamp
+from ilc.experiments.coinrun.trials import COLORS, METHODS, TOP, about, read_finalists
+from ilc.figures.style import new_figure, stamp
 
-STYLES = {"mean": "--", "temporal_mask": "-"}
+STYLES = {"adam": "--", "temporal_mask": "-"}
 PANELS = (("train/kl", "training levels"), ("test/kl", "other levels (test)"))
 
 
 def draw(results: Path) -> Figure:
-    """Left training, right test: mean over the top-10 trials, the interval shaded, each trial thin."""
-    trials = read_trials(results)
-    top = trials.loc[trials["rank"] <= TOP, ["aggregator", "optimizer.lr", "rank"]]
-    curves = read_curves(results).merge(top, on=["aggregator", "optimizer.lr"], validate="many_to_one")
+    """Left training, right test: mean over the ten configurations, the interval shaded, each one thin."""
+    rows = read_finalists(results)
     figure = new_figure(n_columns=2)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (key, title) in zip(panels, PANELS, strict=True):
-        for aggregator, name in METHODS.items():
-            rows = curves[curves.aggregator == aggregator].pivot(index="epoch", columns="rank", values=key)
-            color, style = COLORS[aggregator], STYLES[aggregator]
-            low, high = interval_of_the_mean(rows)
-            axes.plot(rows.index, rows, style, color=color, lw=0.4, alpha=0.5)
-            axes.fill_between(rows.index, low, high, color=color, alpha=0.3, lw=0)
-            label = f"{name}, n = {rows.shape[1]}"
-            axes.plot(rows.index, rows.mean(axis=1), style, color=color, lw=2, label=label)
+        for method, name in METHODS.items():
+            own = rows[rows.method == method].pivot_table(index="epoch", columns="rank", values=key)
+            color, style = COLORS[method], STYLES[method]
+            low, high = interval_of_the_mean(own)
+            axes.plot(own.index, own, style, color=color, lw=0.4, alpha=0.5)
+            axes.fill_between(own.index, low, high, color=color, alpha=0.3, lw=0)
+            axes.plot(
+                own.index, own.mean(axis=1), style, color=color, lw=2, label=f"{name}, n = {own.shape[1]}"
+            )
         axes.set_yscale("log")
-        axes.set_yticks(TICKS, [f"{tick:.2f}" for tick in TICKS])
-        axes.minorticks_off()
-        axes.set_xticks(sorted(curves.epoch.unique()))
-        axes.set(xlabel="epoch")
+        axes.set_xticks(sorted(rows.epoch.unique()))
+        axes.set(xlabel="epoch (64 steps)")
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("KL(expert || student) / nats")
     panels[1].legend(fontsize=8.5)
     stamp(
         figure,
-        f"thick: mean of the top {TOP} trials of each study, shaded: its 95 % bootstrap interval, "
-        f"thin: each trial;\n{about(results, trials)}",
+        f"the top {TOP} configurations of each search by validation levels, {rows.seed.nunique()} new seeds; "
+        "thin: each, mean over seeds;\nthick: their mean, shaded: its 95 % bootstrap interval over "
+        "configurations;\n"
+        f"{about(rows)}",
     )
     return figure
 

@@ -1,8 +1,7 @@
-"""The curves of the experts' training."""
+"""The curves of the expert's training."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -16,36 +15,31 @@ from ilc.runs.run_files import OUTPUTS
 ROOT = Path(__file__).parents[5]
 NOT_OPTIONS = ("defaults", "device", "evaluate_levels", "ship", "snapshot", "hydra")
 """Keys of ``conf/expert`` that the script reads."""
-FILES = {
-    "small": {"coinrun/expert_curve.csv": "curve.csv"},
-    "hard": {f"coinrun/expert_hard/{name}": name for name in ("curve.csv", "unseen.csv")},
-}
-"""Per file of ``conf/expert`` the tables below ``results/`` and in the folder of training."""
+CONFIG = "hard"
+"""Of ``conf/expert``: the one whose expert comes with the package."""
+FILES = {f"coinrun/expert_hard/{name}": name for name in ("curve.csv", "unseen.csv")}
+"""Tables below ``results/`` and in the folder of training."""
 
 
-def parts(config: str = "small") -> Parts:
-    """One part, an hour for ``small`` and several for ``hard``; interrupted, it continues.
-
-    Args:
-        config: a file of ``conf/expert``.
-    """
-    return {config: partial(_curve, config)}
+def parts() -> Parts:
+    """One part, several hours; interrupted, it continues."""
+    return {CONFIG: _curve}
 
 
-def _curve(config: str) -> Tables:
+def _curve() -> Tables:
     # Imported late: stable-baselines3 takes long to load.
     from ilc.experiments.coinrun.expert_snapshot import restore_snapshot
     from ilc.experiments.coinrun.expert_training import train_expert
 
     # All others build on the first.
-    files = [OmegaConf.load(ROOT / "conf" / "expert" / f"{name}.yaml") for name in ("small", config)]
+    files = [OmegaConf.load(ROOT / "conf" / "expert" / f"{name}.yaml") for name in ("small", CONFIG)]
     values = OmegaConf.to_container(OmegaConf.merge(*files))
     assert isinstance(values, dict)
     own = {str(key): value for key, value in values.items() if key not in NOT_OPTIONS}
-    options: ExpertOptions = Section("expert", config, ExpertOptions, own).build()
-    folder = OUTPUTS / "expert" / config
+    options: ExpertOptions = Section("expert", CONFIG, ExpertOptions, own).build()
+    folder = OUTPUTS / "expert" / CONFIG
     folder.mkdir(parents=True, exist_ok=True)
     if values["snapshot"]:
         restore_snapshot(ROOT / values["snapshot"], folder)
     train_expert(options, folder, choose_device("cpu", None))
-    return {place: (folder / name).read_bytes() for place, name in FILES[config].items()}
+    return {place: (folder / name).read_bytes() for place, name in FILES.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -19,32 +19,40 @@ from ilc.runs.search.tuned import with_rank
 
 STATES_AT_ONCE = 500
 RUNS = "coinrun_bc/finalists.csv"
-"""A row per search, rank, seed and evaluation; a run's last one has its time."""
+"""A row per method, rank, seed and evaluation; a run's last one has its time."""
 LEVELS = "coinrun_bc/finalists_levels.csv"
-"""A row per search, seed and test level: the divergence at the end, averaged over the ranks."""
+"""A row per method, seed and test level: the divergence at the end, averaged over the ranks."""
 PLAY = "coinrun_bc/finalists_play.csv"
-"""A row per player: random play, the expert, and per seed the student of each search's best configuration."""
+"""A row per player: random play, the expert, and per seed the student of each method's best configuration."""
 
 
 def parts(
-    searches: Sequence[str], finalists: int = 10, seeds: int = 5, evaluate_every: int = 4, levels: int = 300
+    methods: Mapping[str, Sequence[str]],
+    epochs: int,
+    finalists: int = 10,
+    seeds: int = 5,
+    evaluate_every: int = 4,
+    levels: int = 300,
 ) -> Parts:
-    """``coinrun_bc/finalists*.csv``: a part per search and seed, and one of random play and the expert.
+    """``coinrun_bc/finalists*.csv``: a part per method and seed, and one of random play and the expert.
 
     Args:
-        searches: names of searches whose best configurations lie in ``conf/tuned/searched/``.
+        methods: of each the search whose best configurations in ``conf/tuned/searched/`` it trains, and
+            settings that it has instead of theirs.
+        epochs: of every run, its rate drops within.
         finalists: how many of each.
         seeds: how many, from 0.
         evaluate_every: epochs between the evaluations of a run.
         levels: that no student and no expert has seen, to play once each.
     """
+    asked = [f"trainer.max_epochs={epochs}", f"trainer.evaluate_every={evaluate_every}"]
     return {
         "others": partial(_play_others, levels),
         **{
-            f"{search.replace('/', '_')}-seed{seed}": partial(
-                _train, search, finalists, seed, evaluate_every, levels
+            f"{method}-seed{seed}": partial(
+                _train, method, search, [*settings, *asked, f"seed={seed}"], finalists, seed, levels
             )
-            for search in searches
+            for method, (search, *settings) in methods.items()
             for seed in range(seeds)
         },
     }
@@ -59,19 +67,12 @@ def _play_others(levels: int) -> Tables:
     return {PLAY: pd.DataFrame(rows)}
 
 
-def _train(search: str, finalists: int, seed: int, evaluate_every: int, levels: int) -> Tables:
+def _train(method: str, search: str, asked: Sequence[str], finalists: int, seed: int, levels: int) -> Tables:
     rows, by_level, play = [], [], []
     for rank in range(1, finalists + 1):
         tuned = f"searched/{with_rank(search, rank)}"
-        run = trained(
-            [
-                "experiment=coinrun_bc",
-                f"tuned={tuned}",
-                f"trainer.evaluate_every={evaluate_every}",
-                f"seed={seed}",
-            ]
-        )
-        known = {"search": search, "rank": rank, "seed": seed}
+        run = trained(["experiment=coinrun_bc", f"tuned={tuned}", *asked])
+        known = {"method": method, "rank": rank, "seed": seed}
         for metrics in run.metrics:
             risks = {name: value for name, value in metrics.items() if name.endswith("/kl")}
             rows.append({**known, "epoch": metrics["epoch"], **risks, "data_source": run.data.source})
@@ -82,7 +83,7 @@ def _train(search: str, finalists: int, seed: int, evaluate_every: int, levels: 
             play.append({**known, **_played("student", student_policy(run.model), levels)})
     table = pd.DataFrame(
         {
-            "search": search,
+            "method": method,
             "seed": seed,
             "level": CLONING_TEST[: len(by_level[0])],
             "test/kl": torch.stack(by_level).mean(dim=0).numpy(),
