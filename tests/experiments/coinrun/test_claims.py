@@ -20,7 +20,7 @@ from ilc.experiments.coinrun.trials import (
     UNMASKED,
     all_trials,
     counts,
-    read_finalists,
+    read_finalists_ends,
     read_trials,
 )
 from ilc.runs.search.definition_file import load_definition
@@ -145,8 +145,7 @@ def test_the_committed_searches_are_complete_and_comparable(root: Path) -> None:
     for method in METHODS:
         trials = all_trials(results, method)
         assert (trials.state == "COMPLETE").sum() == load_definition(f"coinrun/{method}").trials >= TOP
-    finalists = read_finalists(results)
-    last = finalists[finalists.epoch == finalists.epoch.max()]
+    last = read_finalists_ends(results)
     assert len(last) == len([*METHODS, UNMASKED]) * TOP * SEEDS
     assert not last.duplicated(["method", "rank", "seed"]).any()
     assert "of Adam" in counts(results)

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ilc.experiments.coinrun.trials import COLORS, MARKERS, METHODS, read_finalists
+from ilc.experiments.coinrun.trials import COLORS, MARKERS, METHODS, read_finalists_ends
 from ilc.figures.thumbnails import new_thumbnail
 
 
 def draw(results: Path) -> Figure:
     """A point per configuration and seed."""
-    rows = read_finalists(results)
-    last = rows[rows.epoch == rows.epoch.max()]
+    last = read_finalists_ends(results)
     figure, axes = new_thumbnail("test KL by configuration / nats")
     for x, method in enumerate(METHODS):
         own = last[last.method == method]

@@ -14,7 +14,6 @@ from ilc.figures.style import GREY, LABELS, data_sources
 FOLDER = Path("coinrun_bc/search/coinrun")
 FINALISTS = "coinrun_bc/finalists.csv"
 FINALISTS_LEVELS = "coinrun_bc/finalists_levels.csv"
-PLAY = "coinrun_bc/finalists_play.csv"
 METHODS = {"adam": "Adam", "temporal_mask": LABELS["temporal_mask"]}
 """Searches of ``conf/search/coinrun.yaml``, and what they are called here."""
 UNMASKED = "unmasked"
@@ -51,6 +50,13 @@ def all_trials(results: Path, method: str) -> pd.DataFrame:
 def read_finalists(results: Path) -> pd.DataFrame:
     """A row per method (searches and ``UNMASKED``), rank, seed and evaluation."""
     return pd.read_csv(results / FINALISTS)
+
+
+def read_finalists_ends(results: Path) -> pd.DataFrame:
+    """A row per method, rank and seed: the last evaluation."""
+    rows = read_finalists(results)
+    last: pd.DataFrame = rows[rows.epoch == rows.epoch.max()]
+    return last
 
 
 def comparisons(results: Path) -> dict[str, Comparison]:

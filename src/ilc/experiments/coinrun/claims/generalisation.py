@@ -62,14 +62,15 @@ def _of_both(verdicts: list[str]) -> str:
 def _decay(trials: pd.DataFrame) -> Claim:
     """Both searches had the switch; what they drew depended on what they had seen, so "in part" at most."""
     parts, better = [], []
+    tops: dict[str, int] = {}
     for method, name in METHODS.items():
         own = trials[trials.method == method]
         second, before = (own[own["optimizer.decoupled"] == on]["validation/kl"] for on in (True, False))
         p = mannwhitneyu(second, before, alternative="less").pvalue
-        top = int(own[own["rank"] <= TOP]["optimizer.decoupled"].sum())
+        tops[method] = int(own[own["rank"] <= TOP]["optimizer.decoupled"].sum())
         parts.append(
             f"{name}: median {second.median():.4f} with it ({len(second)} trials), {before.median():.4f} "
-            f"without ({len(before)}), p = {p:.1g}; {top} of the {TOP} best have it"
+            f"without ({len(before)}), p = {p:.1g}; {tops[method]} of the {TOP} best have it"
         )
         better.append(p < LEVEL)
     return Claim(
@@ -78,7 +79,7 @@ def _decay(trials: pd.DataFrame) -> Claim:
         paper="improved performance with the mask, and with Adam",
         ours=f"validation KL of all trials (one-sided Mann-Whitney test), {'; '.join(parts)}. The searches "
         "chose the trials' other settings too, so these are not equal draws",
-        number=f"{parts[1].rpartition('; ')[2].removesuffix(' have it')} (mask)",
+        number=f"{tops['temporal_mask']} of the {TOP} best (mask)",
         verdict="in part" if all(better) else "not reproduced",
     )
 

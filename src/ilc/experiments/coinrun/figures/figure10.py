@@ -20,7 +20,7 @@ from ilc.experiments.coinrun.trials import (
     comparisons,
     counts,
     in_words,
-    read_finalists,
+    read_finalists_ends,
     read_trials,
 )
 from ilc.figures.style import GREY, new_figure, stamp
@@ -31,14 +31,13 @@ TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 def draw(results: Path) -> Figure:
     """Left the paper's choice by test data, then new seeds of ours by validation levels, then all trials."""
-    trials, finalists = read_trials(results), read_finalists(results)
+    trials, last = read_trials(results), read_finalists_ends(results)
     figure = new_figure(n_columns=3, width=3.6)
     oracle, fresh, every = figure.subplots(1, 3)
     top = trials[trials.oracle_rank <= TOP]
     _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS}, METHODS)
     oracle.set_title(f"top {TOP} trials by test data\n(the paper's choice, oracle)")
     oracle.set_ylabel("test KL divergence / nats")
-    last = finalists[finalists.epoch == finalists.epoch.max()]
     means = last.groupby(["method", "seed"])["test/kl"].mean()
     _columns(fresh, {method: means[method] for method in PLAYERS}, PLAYERS)
     found = comparisons(results)

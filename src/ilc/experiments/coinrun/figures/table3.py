@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.coinrun.trials import METHODS, read_finalists, read_trials
+from ilc.experiments.coinrun.trials import METHODS, read_finalists_ends, read_trials
 
 N = 5
 OURS = "test KL, new seeds"
@@ -23,8 +23,7 @@ COLUMNS = ("test KL, published", "lr", "beta_1", "beta_3", "threshold", "weight 
 
 def tabulate(results: Path) -> pd.DataFrame:
     """The paper's, as printed; the best five of the mask by validation levels; the best of Adam."""
-    trials, finalists = read_trials(results), read_finalists(results)
-    last = finalists[finalists.epoch == finalists.epoch.max()]
+    trials, last = read_trials(results), read_finalists_ends(results)
     rows = [
         {
             "configuration": f"paper, {i}",
