@@ -62,16 +62,16 @@ def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(finalists, "trained", train)
     methods = {"adam": ["coinrun/adam"], "unmasked": ["coinrun/temporal_mask", "settings=others"]}
-    parts = finalists.parts(methods, epochs=2, finalists=2, seeds=3, evaluate_every=1, levels=5)
-    assert len(parts) == 7
-    tables = parts["unmasked-seed2"]()
+    parts = finalists.parts(methods, epochs=[2, 4], finalists=2, seeds=3, evaluations=2, levels=5)
+    assert len(parts) == 13
+    tables = parts["unmasked-epochs4-seed2"]()
     assert asked == [
         (
             "experiment=coinrun_bc",
             f"tuned=searched/coinrun/temporal_mask{rank}",
             "settings=others",
-            "trainer.max_epochs=2",
-            "trainer.evaluate_every=1",
+            "trainer.evaluate_every=2",
+            "trainer.max_epochs=4",
             "seed=2",
         )
         for rank in ("", "_2")
@@ -81,6 +81,8 @@ def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(levels, pd.DataFrame)
     assert isinstance(play, pd.DataFrame)
     assert list(runs["rank"]) == [1, 1, 2, 2]
+    for table in (runs, levels, play):
+        assert set(zip(table.method, table.epochs, table.seed, strict=True)) == {("unmasked", 4, 2)}
     assert runs.wall_seconds.sum() == 30
     assert list(runs["test/kl"]) == [0.3, 0.15, 0.3, 0.15]
     both = [finalists.divergences(Constant(action), states) for action in (1, 2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import torch
@@ -19,41 +20,47 @@ from ilc.runs.search.tuned import with_rank
 
 STATES_AT_ONCE = 500
 RUNS = "coinrun_bc/finalists.csv"
-"""A row per method, rank, seed and evaluation; a run's last one has its time."""
+"""A row per budget, method, rank, seed and evaluation; a run's last one has its time."""
 LEVELS = "coinrun_bc/finalists_levels.csv"
-"""A row per method, seed and test level: the divergence at the end, averaged over the ranks."""
+"""A row per budget, method, seed and test level: the divergence at the end, averaged over the ranks."""
 PLAY = "coinrun_bc/finalists_play.csv"
-"""A row per player: random play, the expert, and per seed the student of each method's best configuration."""
+"""A row per player: random play, the expert, per budget and seed each method's best configuration's student."""
 
 
 def parts(
     methods: Mapping[str, Sequence[str]],
-    epochs: int,
+    epochs: Sequence[int],
     finalists: int = 10,
     seeds: int = 5,
-    evaluate_every: int = 4,
+    evaluations: int = 4,
     levels: int = 300,
 ) -> Parts:
-    """``coinrun_bc/finalists*.csv``: a part per method and seed, and one of random play and the expert.
+    """``coinrun_bc/finalists*.csv``: a part per budget, seed and method, one of random play and the expert.
 
     Args:
         methods: of each the search whose best configurations in ``conf/tuned/searched/`` it trains, and
             settings that it has instead of theirs.
-        epochs: of every run, its rate drops within.
+        epochs: budgets, for each of which all runs are made, their rate drops within; multiples of
+            ``evaluations``.
         finalists: how many of each.
         seeds: how many, from 0.
-        evaluate_every: epochs between the evaluations of a run.
+        evaluations: of a run, equally far apart.
         levels: that no student and no expert has seen, to play once each.
     """
-    asked = [f"trainer.max_epochs={epochs}", f"trainer.evaluate_every={evaluate_every}"]
     return {
         "others": partial(_play_others, levels),
         **{
-            f"{method}-seed{seed}": partial(
-                _train, method, search, [*settings, *asked, f"seed={seed}"], finalists, seed, levels
+            f"{method}-epochs{budget}-seed{seed}": partial(
+                _train,
+                {"method": method, "epochs": budget, "seed": seed},
+                search,
+                [*settings, f"trainer.evaluate_every={budget // evaluations}"],
+                finalists,
+                levels,
             )
-            for method, (search, *settings) in methods.items()
+            for budget in epochs
             for seed in range(seeds)
+            for method, (search, *settings) in methods.items()
         },
     }
 
@@ -67,12 +74,13 @@ def _play_others(levels: int) -> Tables:
     return {PLAY: pd.DataFrame(rows)}
 
 
-def _train(method: str, search: str, asked: Sequence[str], finalists: int, seed: int, levels: int) -> Tables:
+def _train(of: dict[str, Any], search: str, settings: Sequence[str], finalists: int, levels: int) -> Tables:
+    asked = [*settings, f"trainer.max_epochs={of['epochs']}", f"seed={of['seed']}"]
     rows, by_level, play = [], [], []
     for rank in range(1, finalists + 1):
         tuned = f"searched/{with_rank(search, rank)}"
         run = trained(["experiment=coinrun_bc", f"tuned={tuned}", *asked])
-        known = {"method": method, "rank": rank, "seed": seed}
+        known = {**of, "rank": rank}
         for metrics in run.metrics:
             risks = {name: value for name, value in metrics.items() if name.endswith("/kl")}
             rows.append({**known, "epoch": metrics["epoch"], **risks, "data_source": run.data.source})
@@ -83,8 +91,7 @@ def _train(method: str, search: str, asked: Sequence[str], finalists: int, seed:
             play.append({**known, **_played("student", student_policy(run.model), levels)})
     table = pd.DataFrame(
         {
-            "method": method,
-            "seed": seed,
+            **of,
             "level": CLONING_TEST[: len(by_level[0])],
             "test/kl": torch.stack(by_level).mean(dim=0).numpy(),
         }
