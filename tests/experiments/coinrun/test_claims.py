@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 import pytest
 
 from ilc.experiments.coinrun.claims.generalisation import claims
-from ilc.experiments.coinrun.figures import coinrun_pilot, figure10, figure18, table3
+from ilc.experiments.coinrun.figures import coinrun_pilot, figure10, figure18, number_of_levels, table3
 from ilc.experiments.coinrun.figures.figure18 import interval_of_the_mean
+from ilc.experiments.coinrun.number_of_levels import RUNS, differences, read_number_of_levels
 from ilc.experiments.coinrun.trials import (
     FINALISTS,
     FINALISTS_LEVELS,
@@ -26,16 +28,20 @@ from ilc.experiments.coinrun.trials import (
 from ilc.runs.search.definition_file import load_definition
 
 TRIALS, SEEDS, LEVELS = 24, 5, 40
+SHORT, LONG = 8, 32
+"""Budgets of the finalists, in epochs."""
 
 
 def write(
     results: Path,
     ahead: float,
     beyond_settings: float | None = None,
+    ahead_early: float | None = None,
 ) -> Path:
-    """Made-up results: the mask is ``ahead`` nats ahead, of its own settings as of Adam's if nothing else
-    is said; decoupled trials are better."""
+    """Made-up results: the mask is ``ahead`` nats ahead, of its own settings as of Adam's and early as late
+    if nothing else is said; decoupled trials are better."""
     beyond_settings = ahead if beyond_settings is None else beyond_settings
+    gains = {LONG: (ahead, beyond_settings), SHORT: 2 * (ahead if ahead_early is None else ahead_early,)}
     random = np.random.default_rng(0)
     (results / FOLDER).mkdir(parents=True)
     for method in METHODS:
@@ -60,13 +66,14 @@ def write(
         failed = pd.DataFrame({"state": ["FAIL"], "optimizer.betas": "[0.5,0.999]"})
         pd.concat([trials, failed]).to_csv(results / FOLDER / f"{method}_trials.csv", index=False)
     finalists, levels = [], []
-    for method in (*METHODS, UNMASKED):
+    for method, epochs in product((*METHODS, UNMASKED), gains):
+        of_adam, of_settings = gains[epochs]
         for seed in range(SEEDS):
-            of = {"method": method, "seed": seed}
-            gain = {"temporal_mask": ahead, UNMASKED: ahead - beyond_settings}.get(method, 0.0)
+            of = {"method": method, "epochs": epochs, "seed": seed}
+            gain = {"temporal_mask": of_adam, UNMASKED: of_adam - of_settings}.get(method, 0.0)
             own = 0.2 - gain + random.normal(0, 1e-3)
             for rank in range(1, TOP + 1):
-                for epoch in (4, 8):
+                for epoch in (epochs // 2, epochs):
                     known = {"rank": rank, "epoch": epoch, "data_source": "made up"}
                     kls = dict.fromkeys(("train/kl", "validation/kl", "test/kl"), own + 0.1 / epoch)
                     finalists.append({**of, **known, **kls})
@@ -74,6 +81,27 @@ def write(
             levels.append(pd.DataFrame({**of, **at_levels}))
     pd.DataFrame(finalists).to_csv(results / FINALISTS, index=False)
     pd.concat(levels).to_csv(results / FINALISTS_LEVELS, index=False)
+    names = [f"published/coinrun_{i}" for i in range(1, 6)] + [f"searched/coinrun/{name}" for name in METHODS]
+    commands = [f"python src/train.py -m tuned={name} seed={seed}" for name in names for seed in range(3)]
+    pd.DataFrame({"command": commands, "test/kl": 0.15}).to_csv(results / table3.RUNS, index=False)
+    few_levels = [
+        {
+            "command": f"python src/train.py tuned=searched/coinrun/{search} seed={seed}",
+            "dataset.n_environments": n,
+            "seed": seed,
+            "aggregator.agreement_threshold": threshold,
+            "test/kl": 0.2 - gain + random.normal(0, 1e-3),
+            "data_source": "made up",
+        }
+        for search, threshold, gain in (
+            ("adam", 0.0, 0.0),
+            ("temporal_mask", 0.3, ahead),
+            ("temporal_mask", 0.0, ahead - beyond_settings),
+        )
+        for n in (4, 64)
+        for seed in range(SEEDS)
+    ]
+    pd.DataFrame(few_levels).to_csv(results / RUNS, index=False)
     pilot = [
         {
             "trainer.max_epochs": epochs,
@@ -90,20 +118,23 @@ def write(
 
 
 @pytest.mark.parametrize(
-    ("ahead", "beyond_settings", "verdict"),
+    ("ahead", "beyond_settings", "early", "verdict"),
     [
-        (0.01, 0.01, "in part: in short training"),
-        (-0.01, 0.01, "not reproduced"),
-        (0.01, -0.01, "not reproduced"),
-        (0.01, 0.0, "undecided"),
-        (0.0, 0.01, "undecided"),
+        (0.01, 0.01, 0.01, "in part: at small scale"),
+        (0.01, 0.01, 0.0, "in part: at small scale"),
+        (-0.01, 0.01, 0.01, "not reproduced"),
+        (0.01, -0.01, 0.01, "not reproduced"),
+        (0.01, 0.0, 0.0, "undecided"),
+        (0.0, 0.01, 0.0, "undecided"),
+        (0.0, 0.01, 0.01, "in part: in short training"),
     ],
 )
 def test_the_verdict_is_that_of_new_seeds(
-    ahead: float, beyond_settings: float, verdict: str, tmp_path: Path
+    ahead: float, beyond_settings: float, early: float, verdict: str, tmp_path: Path
 ) -> None:
-    generalisation, decay = claims(write(tmp_path, ahead, beyond_settings))
+    generalisation, decay = claims(write(tmp_path, ahead, beyond_settings, early))
     assert generalisation.verdict == verdict
+    assert "after 2,048 steps, mask minus Adam" in generalisation.number
     assert "24 completed trials of Adam (1 more failed)" in generalisation.ours
     assert decay.verdict == "in part"
     assert decay.number == "10 of the 10 best (mask)"
@@ -117,13 +148,26 @@ def test_ranks_go_by_validation_levels_and_the_papers_by_test_levels(tmp_path: P
         assert own.oracle_rank.tolist() == list(range(TRIALS, 0, -1))
 
 
+@pytest.mark.parametrize("other", ["adam", UNMASKED])
+def test_differences_by_number_of_levels_are_paired_by_seed(other: str, tmp_path: Path) -> None:
+    rows = read_number_of_levels(write(tmp_path, 0.05, 0.02))
+    one = rows[rows.levels == 4].pivot(index="seed", columns="method", values="test/kl")
+    each = one["temporal_mask"] - one[other]
+    found = differences(rows, other).loc[4]
+    assert found["mean"] == pytest.approx(each.mean())
+    assert found["mean"] == pytest.approx({"adam": -0.05, UNMASKED: -0.02}[other], abs=0.003)
+    # 2.776: Student's t with four degrees of freedom.
+    assert found.high - found["mean"] == pytest.approx(2.776 * each.std() / SEEDS**0.5, rel=1e-3)
+
+
 def test_everything_is_drawn(tmp_path: Path) -> None:
     results = write(tmp_path, 0.01)
-    for module in (figure10, figure18):
+    for module in (figure10, figure18, number_of_levels):
         assert module.draw(results).axes
     table = table3.tabulate(results)
     assert len(table) == 11
-    assert (table[table3.OURS] != "").sum() == 6
+    assert (table[table3.NARROW] != "").sum() == 6
+    assert (table[table3.WIDE] != "").sum() == 7
     assert list(coinrun_pilot.tabulate(results).columns) == ["threshold", "lr", "256 steps", "512 steps"]
 
 

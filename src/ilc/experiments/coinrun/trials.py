@@ -23,7 +23,10 @@ MARKERS = {"adam": "o", "temporal_mask": "^", UNMASKED: "s"}
 TOP = 10
 """Best trials of a search that are made again on new seeds, and that the paper's figures show."""
 PAPER_BEST = 1.652e-2
-SCALE = "ResNet-18 of width 8, 512 steps of 32 states of one level; 64 hard levels, 1,000 states each"
+STEPS_PER_EPOCH = 64
+TRIAL = "512 steps"
+"""The budget of a trial."""
+SCALE = "ResNet-18 of width 8, 32 states of one level per step; 64 hard levels, 1,000 states each"
 
 
 def read_trials(results: Path) -> pd.DataFrame:
@@ -48,8 +51,13 @@ def all_trials(results: Path, method: str) -> pd.DataFrame:
 
 
 def read_finalists(results: Path) -> pd.DataFrame:
-    """A row per method (searches and ``UNMASKED``), rank, seed and evaluation."""
-    return pd.read_csv(results / FINALISTS)
+    """A row per method (searches and ``UNMASKED``), rank, seed and evaluation, at the longest budget.
+
+    Columns besides those of the file: ``steps``, the budget.
+    """
+    rows = pd.read_csv(results / FINALISTS)
+    longest: pd.DataFrame = rows[rows.epochs == rows.epochs.max()]
+    return longest.assign(steps=longest.epochs * STEPS_PER_EPOCH)
 
 
 def read_finalists_ends(results: Path) -> pd.DataFrame:
@@ -59,10 +67,20 @@ def read_finalists_ends(results: Path) -> pd.DataFrame:
     return last
 
 
-def comparisons(results: Path) -> dict[str, Comparison]:
-    """The mask's best configurations on new seeds against Adam's and themselves unmasked; below 0: better."""
+def comparisons(results: Path) -> dict[int, dict[str, Comparison]]:
+    """The mask's best configurations on new seeds against Adam's and themselves unmasked; below 0: better.
+
+    Returns:
+        By number of steps, the fewest first, and by what they are compared with.
+    """
     rows = pd.read_csv(results / FINALISTS_LEVELS)
-    return {other: compare(rows, "temporal_mask", other) for other in ("adam", UNMASKED)}
+    return {
+        epochs * STEPS_PER_EPOCH: {
+            other: compare(rows[rows.epochs == epochs], "temporal_mask", other)
+            for other in ("adam", UNMASKED)
+        }
+        for epochs in sorted(rows.epochs.unique().tolist())
+    }
 
 
 def in_words(found: Comparison) -> str:

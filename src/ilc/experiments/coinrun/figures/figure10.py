@@ -15,6 +15,7 @@ from ilc.experiments.coinrun.trials import (
     METHODS,
     PAPER_BEST,
     TOP,
+    TRIAL,
     UNMASKED,
     about,
     comparisons,
@@ -36,12 +37,14 @@ def draw(results: Path) -> Figure:
     oracle, fresh, every = figure.subplots(1, 3)
     top = trials[trials.oracle_rank <= TOP]
     _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS}, METHODS)
-    oracle.set_title(f"top {TOP} trials by test data\n(the paper's choice, oracle)")
+    oracle.set_title(f"top {TOP} trials by test data, {TRIAL}\n(the paper's choice, oracle)")
     oracle.set_ylabel("test KL divergence / nats")
     means = last.groupby(["method", "seed"])["test/kl"].mean()
     _columns(fresh, {method: means[method] for method in PLAYERS}, PLAYERS)
-    found = comparisons(results)
-    fresh.set_title(f"top {TOP} by validation levels\non {found['adam'].seeds} new seeds (the claim)")
+    steps, found = max(comparisons(results).items())
+    fresh.set_title(
+        f"top {TOP} by validation levels, {steps:,} steps\n{found['adam'].seeds} new seeds (the claim)"
+    )
     fresh.set_xlabel(
         f"mask - Adam: {in_words(found['adam'])}\nmask - without mask: {in_words(found[UNMASKED])}"
     )
@@ -58,7 +61,7 @@ def draw(results: Path) -> Figure:
         )
     constant = float(trials["constant/kl"].median())
     every.axhline(constant, color=GREY, lw=0.8, ls=":", label="student that ignores the frame")
-    every.set(xlabel="rank in its search", title="all completed trials", yscale="log")
+    every.set(xlabel="rank in its search", title=f"all completed trials, {TRIAL}", yscale="log")
     every.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
     every.yaxis.minorticks_off()
     every.legend(fontsize=8, loc="lower right")

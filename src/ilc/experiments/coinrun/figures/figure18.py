@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 
-from ilc.experiments.coinrun.trials import COLORS, METHODS, TOP, about, read_finalists
+from ilc.experiments.coinrun.trials import COLORS, METHODS, STEPS_PER_EPOCH, TOP, about, read_finalists
 from ilc.figures.style import new_figure, stamp
 
 STYLES = {"adam": "--", "temporal_mask": "-"}
@@ -34,15 +34,15 @@ def draw(results: Path) -> Figure:
             )
         axes.set_yscale("log")
         axes.set_xticks(sorted(rows.epoch.unique()))
-        axes.set(xlabel="epoch (64 steps)")
+        axes.set(xlabel=f"epoch ({STEPS_PER_EPOCH} steps)")
         axes.set_title(title, fontsize=10)
     panels[0].set_ylabel("KL(expert || student) / nats")
     panels[1].legend(fontsize=8.5)
     stamp(
         figure,
-        f"the top {TOP} configurations of each search by validation levels, {rows.seed.nunique()} new seeds; "
-        "thin: each, mean over seeds;\nthick: their mean, shaded: its 95 % bootstrap interval over "
-        "configurations;\n"
+        f"the top {TOP} configurations of each search by validation levels, {rows.seed.nunique()} new seeds, "
+        f"{rows.steps.max():,} steps; thin: each, mean over seeds;\nthick: their mean, shaded: "
+        "its 95 % bootstrap interval over configurations;\n"
         f"{about(rows)}",
     )
     return figure

@@ -24,7 +24,7 @@ RUNS = "coinrun_bc/finalists.csv"
 LEVELS = "coinrun_bc/finalists_levels.csv"
 """A row per budget, method, seed and test level: the divergence at the end, averaged over the ranks."""
 PLAY = "coinrun_bc/finalists_play.csv"
-"""A row per player: random play, the expert, per budget and seed each method's best configuration's student."""
+"""A row per player: random play, the expert, per budget, method and seed the best configuration's student."""
 
 
 def parts(
