@@ -48,7 +48,8 @@ def _generalisation(results: Path, trials: pd.DataFrame) -> Claim:
         f"KL in nats, 95 % over {adam.seeds} new seeds and {adam.levels:,} unseen levels: "
         f"{'; '.join(parts)}. At the last budget true differences of {adam.smallest_seen:.4f} "
         f"and {unmasked.smallest_seen:.4f} would have been seen with a probability of 80 %. Chosen on test "
-        f"data after {TRIAL}, as in the paper: best {_against(best)}, median of the top {TOP} {_against(median)}; {counts(results)}",
+        f"data after {TRIAL}, as in the paper: best {_against(best)}, median of the top {TOP} "
+        f"{_against(median)}; {counts(results)}",
         number=f"{adam.difference:+.4f} nats of test KL after {max(by_steps):,} steps, mask minus Adam; "
         f"{unmasked.difference:+.4f}, mask minus its settings without it",
         verdict=_verdict([{one.verdict for one in found.values()} for found in by_steps.values()]),
