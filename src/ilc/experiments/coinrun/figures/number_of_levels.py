@@ -14,6 +14,11 @@ NAMES = {**METHODS, UNMASKED: "the mask's settings without it"}
 ASIDE = 1.07
 """By which factor methods stand beside each other, so that none hides another."""
 
+TICKS = (0.1, 0.2, 0.4, 0.8)
+DIFFERENCES = (-0.2, -0.1, -0.05, -0.025, 0, 0.025, 0.05, 0.1, 0.2)
+LINEAR = 0.05
+"""Up to here the axis of the differences is linear, beyond logarithmic: with few levels seeds differ more."""
+
 
 def draw(results: Path) -> Figure:
     """Left the test divergence of every seed, right the two differences with their intervals."""
@@ -26,7 +31,9 @@ def draw(results: Path) -> Figure:
         each.plot(own.levels * off, own["test/kl"], ls="", ms=4, alpha=0.6, mec="none", **look)
         medians = own.groupby("levels")["test/kl"].median()
         each.plot(medians.index * off, medians, lw=1.5, label=name, ms=5, **look)
-    each.set(ylabel="test KL divergence / nats", title="every run")
+    each.set(ylabel="test KL divergence / nats", title="every run", yscale="log")
+    each.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    each.yaxis.minorticks_off()
     each.legend(fontsize=8.5)
     ahead.axhline(0, color=GREY, lw=0.8)
     for off, other in ((1 / ASIDE, "adam"), (ASIDE, UNMASKED)):
@@ -42,7 +49,10 @@ def draw(results: Path) -> Figure:
             label=f"mask - {NAMES[other]}",
         )
     ahead.set(ylabel="difference in test KL / nats", title="below 0: the mask is better")
-    ahead.legend(fontsize=8.5)
+    ahead.set_yscale("symlog", linthresh=LINEAR)
+    ahead.set_yticks(DIFFERENCES, [f"{tick:g}" for tick in DIFFERENCES])
+    ahead.yaxis.minorticks_off()
+    ahead.legend(fontsize=8.5, loc="lower right")
     levels = sorted(rows.levels.unique())
     for axes in (each, ahead):
         axes.set_xscale("log")
@@ -54,7 +64,7 @@ def draw(results: Path) -> Figure:
         figure,
         f"n = {rows.seed.nunique()} seeds; settings: the best of either search at 64 levels, for all numbers "
         "of levels; left: a point per run, lines: medians;\nright: mean of the seeds' differences with its "
-        "95 % t interval, the eight not corrected for their number;\n"
+        "95 % t interval, the eight not corrected for their number; axis linear to .05, then logarithmic;\n"
         f"ResNet-18 of width 8, 1,024 steps of 32 states of one level; data: {data_sources(rows)}",
     )
     return figure
