@@ -166,7 +166,7 @@ def test_everything_is_drawn(tmp_path: Path) -> None:
         assert module.draw(results).axes
     table = table3.tabulate(results)
     assert len(table) == 11
-    assert (table[table3.NARROW] != "").sum() == 6
+    assert (table[table3.NARROW.format(2048)] != "").sum() == 6
     assert (table[table3.WIDE] != "").sum() == 7
     assert list(coinrun_pilot.tabulate(results).columns) == ["threshold", "lr", "256 steps", "512 steps"]
 
