@@ -21,6 +21,7 @@ from ilc.experiments.coinrun.trials import (
     TOP,
     UNMASKED,
     all_trials,
+    comparisons,
     counts,
     read_finalists_ends,
     read_trials,
@@ -192,4 +193,5 @@ def test_the_committed_searches_are_complete_and_comparable(root: Path) -> None:
     last = read_finalists_ends(results)
     assert len(last) == len([*METHODS, UNMASKED]) * TOP * SEEDS
     assert not last.duplicated(["method", "rank", "seed"]).any()
+    assert len(comparisons(results)) == 2
     assert "of Adam" in counts(results)

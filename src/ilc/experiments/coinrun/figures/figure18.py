@@ -15,6 +15,7 @@ from ilc.figures.style import new_figure, stamp
 
 STYLES = {"adam": "--", "temporal_mask": "-"}
 PANELS = (("train/kl", "training levels"), ("test/kl", "other levels (test)"))
+TICKS = (0.1, 0.15, 0.2, 0.3)
 
 
 def draw(results: Path) -> Figure:
@@ -33,6 +34,8 @@ def draw(results: Path) -> Figure:
                 own.index, own.mean(axis=1), style, color=color, lw=2, label=f"{name}, n = {own.shape[1]}"
             )
         axes.set_yscale("log")
+        axes.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axes.yaxis.minorticks_off()
         axes.set_xticks(sorted(rows.epoch.unique()))
         axes.set(xlabel=f"epoch ({STEPS_PER_EPOCH} steps)")
         axes.set_title(title, fontsize=10)
