@@ -43,7 +43,8 @@ def main() -> None:
         lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
         raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))
     if arguments.to:
-        write_files(as_files(*export_runs(runs, arguments.columns), arguments.to))
+        for path in write_files(as_files(*export_runs(runs, arguments.columns), arguments.to)):
+            print(path)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,11 @@
     python scripts/study.py --list
     python scripts/study.py spirals_demo --workers 2
 
-Everything lies under ``outputs/study/NAME``. Killed at any moment, the same command continues. At the end the
-files are written to ``results/``, or below ``--results``. ``--export`` makes nothing and writes what is done.
+Everything lies under ``outputs/study/NAME``. The files are written to ``results/``, or below ``--results``,
+as
+jobs end; what they hold already is not done again. So the same command continues wherever it was killed, also
+on another machine. To do it all anew, write elsewhere: ``--results anew``. ``--export`` makes nothing and
+writes what is done.
 ``--cluster slurm`` gives the jobs of a step to Slurm as an array.
 """
 
@@ -45,7 +48,7 @@ def main() -> None:
     study = load_study(arguments.name)
     folder: Path = arguments.output or OUTPUTS / "study" / study.name
     if not arguments.export:
-        make_study(study, folder, chosen_place(arguments, folder))
+        make_study(study, folder, arguments.results, chosen_place(arguments, folder))
     write_results(study, folder, arguments.results)
 
 

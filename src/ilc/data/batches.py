@@ -62,6 +62,10 @@ class Batches:
         """Yield the batches of one epoch."""
         raise NotImplementedError
 
+    def _ready(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """A batch where it is wanted, its inputs as a model takes them."""
+        return self._data.prepared(inputs.to(self._device)), targets.to(self._device)
+
     def state_dict(self) -> dict[str, Tensor]:
         """The generator's state."""
         return {"generator": self._generator.get_state()}

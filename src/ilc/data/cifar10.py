@@ -10,17 +10,17 @@ import numpy as np
 import torch
 
 from ilc.data.download import download, file_md5, server_answers
-from ilc.data.procedural_images import LabelledImages
+from ilc.data.images import LabelledImages
 from ilc.errors import UserError
 from ilc.sealed import load_sealed, save_sealed
 from ilc.torchvision_import import import_torchvision
 
 
-def cifar10_is_at_hand(data_dir: str) -> bool:
-    """Whether the files are there in some form, or else the server answers within eight seconds."""
+def cifar10_is_at_hand(data_dir: str, seconds: float) -> bool:
+    """Whether the files are there in some form, or else the server answers within ``seconds``."""
     dataset, folder = _torchvision_cifar10(), Path(data_dir)
     names = (dataset.base_folder, dataset.filename, _decoded_name())
-    return any((folder / name).exists() for name in names) or server_answers(dataset.url)
+    return any((folder / name).exists() for name in names) or server_answers(dataset.url, seconds)
 
 
 def cifar10_images(data_dir: str) -> dict[str, LabelledImages]:
@@ -66,7 +66,7 @@ def _unpack(folder: Path) -> None:
     except OSError as error:
         raise UserError(
             f"CIFAR-10 is not in {folder} and cannot be downloaded ({error}). Put {dataset.filename} there, "
-            "name another place with data_dir=..., or take the embedded images with dataset.source=procedural"
+            "name another place with data_dir=..., or take the embedded images with dataset.source=embedded"
         ) from error
     found = file_md5(archive)
     if found != dataset.tgz_md5:

@@ -16,14 +16,14 @@ SECONDS_OF_SILENCE = 30.0
 _PIECE = 2**20
 
 
-def server_answers(url: str) -> bool:
-    """Whether the server behind ``url`` answers within eight seconds."""
+def server_answers(url: str, seconds: float = SECONDS_TO_DECIDE) -> bool:
+    """Whether the server behind ``url`` answers within that many seconds."""
     answers = threading.Event()
 
     def ask() -> None:
         request = urllib.request.Request(url, method="HEAD")
         try:
-            with urllib.request.urlopen(request, timeout=SECONDS_TO_DECIDE):
+            with urllib.request.urlopen(request, timeout=seconds):
                 answers.set()
         except urllib.error.HTTPError:
             answers.set()  # It refuses the page, but it is there.
@@ -33,7 +33,7 @@ def server_answers(url: str) -> bool:
     # In a thread of its own because looking up a name knows no timeout.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    thread.join(SECONDS_TO_DECIDE)
+    thread.join(seconds)
     return answers.is_set()
 
 

@@ -28,11 +28,10 @@ class EnvironmentBatches(Batches):
         """Yield the batches of one epoch."""
         data, there = self._data, self._data.inputs.device
         if self._batch_size == data.examples_per_environment:
-            yield data.inputs.to(self._device), data.targets.to(self._device)
+            yield self._ready(data.inputs, data.targets)
             return
         shape = (data.n_environments, data.examples_per_environment)
         order = torch.rand(shape, generator=self._generator).argsort(dim=1).to(there)
         rows = torch.arange(data.n_environments, device=there)[:, None]
         for columns in torch.split(order, self._batch_size, dim=1):
-            inputs, targets = data.inputs[rows, columns], data.targets[rows, columns]
-            yield inputs.to(self._device), targets.to(self._device)
+            yield self._ready(data.inputs[rows, columns], data.targets[rows, columns])

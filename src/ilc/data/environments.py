@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ilc.data.images import PixelScale
 from ilc.errors import UserError
 from ilc.free_memory import check_memory
 
@@ -17,17 +18,24 @@ from ilc.free_memory import check_memory
 class Split:
     """Examples for evaluation: inputs ``[M, ...]``, targets ``[M, ...]``.
 
-    ``parts`` names some of them, bool ``[M]``, whose accuracy is reported apart.
+    ``parts`` names some of them, bool ``[M]``, whose accuracy is reported apart. ``scale`` is what images
+    that are bytes go through before a model sees them.
     """
 
     inputs: Tensor
     targets: Tensor
     parts: dict[str, Tensor] = field(default_factory=dict)
+    scale: PixelScale | None = None
+
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """Some of the inputs as a model takes them."""
+        return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
 
     def to(self, device: torch.device) -> Split:
         """The same examples on another device."""
         parts = {name: part.to(device) for name, part in self.parts.items()}
-        return Split(self.inputs.to(device), self.targets.to(device), parts)
+        scale = None if self.scale is None else self.scale.to(device)
+        return Split(self.inputs.to(device), self.targets.to(device), parts, scale)
 
     def spread(self, n: int | None) -> Split:
         """At most ``n`` of the examples, evenly spread over them; None for all."""
@@ -35,7 +43,7 @@ class Split:
             return self
         rows = torch.arange(n, device=self.inputs.device) * len(self.inputs) // n
         parts = {name: part[rows] for name, part in self.parts.items()}
-        return Split(self.inputs[rows], self.targets[rows], parts)
+        return Split(self.inputs[rows], self.targets[rows], parts, self.scale)
 
 
 def check_size(key: str, n_numbers: float) -> None:
@@ -56,6 +64,8 @@ class Environments:
         references: known constants to set beside the metrics, such as the lowest possible risk;
             they go into every summary.
         distributions: whether the targets are probabilities ``[E, N, C]`` rather than numbers.
+        scale: what inputs that are bytes go through, batch by batch, before a model sees them; None for
+            inputs that a model takes as they are.
         in_file: the tensors are files mapped into memory, larger than it perhaps: they stay where
             they are, and only batches are moved to a device.
 
@@ -71,6 +81,7 @@ class Environments:
     references: dict[str, float] = field(default_factory=dict)
     distributions: bool = False
     in_file: bool = False
+    scale: PixelScale | None = None
 
     def __post_init__(self) -> None:
         shapes = f"inputs {tuple(self.inputs.shape)}, targets {tuple(self.targets.shape)}"
@@ -118,13 +129,17 @@ class Environments:
         """What a model must take: ``vectors``, ``images`` (channels first), ``images of bytes``, ..."""
         axes = self.inputs.ndim - 2
         kind = {1: "vectors", 3: "images"}.get(axes, f"tensors of {axes} axes")
-        if self.inputs.is_floating_point():
+        if self.inputs.is_floating_point() or self.scale is not None:
             return kind
         return f"{kind} of {'bytes' if self.inputs.dtype == torch.uint8 else 'integers'}"
 
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """Some of the inputs as a model takes them."""
+        return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
+
     def pooled(self) -> Split:
         """All training examples ``[E * N, ...]``, without the division into environments."""
-        return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1), self.parts)
+        return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1), self.parts, self.scale)
 
     def to(self, device: torch.device) -> Environments:
         """The same data on another device; data that is ``in_file`` stays there."""
@@ -136,6 +151,7 @@ class Environments:
             targets=self.targets.to(device),
             evaluation={name: split.to(device) for name, split in self.evaluation.items()},
             parts={name: part.to(device) for name, part in self.parts.items()},
+            scale=None if self.scale is None else self.scale.to(device),
         )
 
     def fingerprint(self) -> str:

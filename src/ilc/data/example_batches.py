@@ -33,5 +33,5 @@ class ExampleBatches(Batches):
         examples = self._data.pooled()
         order = torch.randperm(len(examples.targets), generator=self._generator).to(examples.inputs.device)
         for chosen in torch.split(order[: len(self) * self._batch_size], self._batch_size):
-            inputs, targets = examples.inputs[chosen], examples.targets[chosen]
-            yield inputs.unsqueeze(1).to(self._device), targets.unsqueeze(1).to(self._device)
+            inputs, targets = self._ready(examples.inputs[chosen], examples.targets[chosen])
+            yield inputs.unsqueeze(1), targets.unsqueeze(1)

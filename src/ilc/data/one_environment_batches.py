@@ -30,5 +30,5 @@ class OneEnvironmentBatches(Batches):
         for e in torch.randperm(data.n_environments, generator=self._generator).tolist():
             order = torch.randperm(data.examples_per_environment, generator=self._generator)
             rows = order[: self._batch_size].to(data.inputs.device)
-            inputs, targets = data.inputs[e][rows], data.targets[e][rows]
-            yield inputs[None].to(self._device), targets[None].to(self._device)
+            inputs, targets = self._ready(data.inputs[e][rows], data.targets[e][rows])
+            yield inputs[None], targets[None]

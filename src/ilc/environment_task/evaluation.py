@@ -40,7 +40,7 @@ def evaluate(model: nn.Module, split: Split, risk: Risk, processes: Processes = 
     ):
         if not len(x):
             break  # More processes than examples: even nothing splits into one empty batch.
-        inputs, targets = x.to(device), y.to(device)
+        inputs, targets = split.prepared(x.to(device)), y.to(device)
         outputs = model(inputs)
         loss += risk(outputs, targets).double() * len(inputs)
         classes = risk.true_classes(targets)

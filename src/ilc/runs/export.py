@@ -13,6 +13,7 @@ from ilc.atomic import write_atomically
 from ilc.configuration.resolve import METHOD_KEYS, method_of
 from ilc.errors import UserError
 from ilc.runs.run_files import CONFIG, is_done, read_config, read_metrics, read_provenance, read_summary
+from ilc.runs.run_key import RUN, overrides_in, run_key
 
 
 def export_runs(
@@ -43,12 +44,29 @@ def export_runs(
     for folder, error in (failed or {}).items():
         own = _identity(folder, list(columns))
         runs.append({**own, "stopped": "failed", "error": error, **_origin(folder)})
-    methods = [key for key in METHOD_KEYS if any(key in row for row in runs)]
-    order = ["experiment", *methods, *columns, "seed"]
+    order = [key for key in row_order(columns) if any(key in row for row in runs)]
     return (
         pd.DataFrame(runs).sort_values(order, ignore_index=True),
         pd.DataFrame(curves).sort_values([*order, "step"], ignore_index=True),
     )
+
+
+def row_order(columns: Iterable[str]) -> list[str]:
+    """The columns that rows are sorted by, where a table has them."""
+    return ["experiment", *METHOD_KEYS, *columns, "seed"]
+
+
+def identity_of(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
+    """The columns that say which run a row is of.
+
+    Args:
+        values: the run's resolved config.
+        columns: dotted config keys to add.
+    """
+    method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
+    identity = {"experiment": values["name"], method: method_of(dict(values)), "seed": values["seed"]}
+    config = OmegaConf.create(dict(values))
+    return identity | {key: OmegaConf.select(config, key) for key in columns}
 
 
 def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> dict[Path, bytes]:
@@ -60,8 +78,8 @@ def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> d
     }
 
 
-def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write each file atomically, in a folder that is made if it is not there, and print its path.
+def write_files(files: Mapping[Path, bytes]) -> list[Path]:
+    """Write each file atomically, in a folder that is made if it is not there; return their paths.
 
     Raises:
         UserError: one cannot be written.
@@ -69,7 +87,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
-        print(path)
+    return list(files)
 
 
 def _run_folders(folders: Iterable[Path]) -> list[Path]:
@@ -91,7 +109,5 @@ def _origin(folder: Path) -> dict[str, str]:
 
 
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
-    values = read_config(folder)
-    method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
-    identity = {"experiment": values["name"], method: method_of(values), "seed": values["seed"]}
-    return identity | {key: OmegaConf.select(OmegaConf.create(values), key) for key in columns}
+    own = identity_of(read_config(folder), columns)
+    return own | {RUN: run_key(overrides_in(read_provenance(folder)["command"]))}

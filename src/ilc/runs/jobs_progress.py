@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from ilc.runs.progress import TerminalBar
 
@@ -14,12 +15,16 @@ class JobsProgress(TerminalBar):
         title: what they make.
         total: how many are wanted.
         done: how many were done before.
+        after_each: called whenever one more is done.
     """
 
-    def __init__(self, title: str, total: int, done: int = 0) -> None:
+    def __init__(
+        self, title: str, total: int, done: int = 0, after_each: Callable[[], None] | None = None
+    ) -> None:
         super().__init__(title, total, done)
         self._title, self._total, self._done, self._start = title, total, done, done
         self._began = time.monotonic()
+        self._after_each = after_each
 
     def show(self, text: str) -> None:
         """Show a text beside the bar."""
@@ -34,3 +39,5 @@ class JobsProgress(TerminalBar):
             left = each * max(0, self._total - self._done)
             shown = f", {text}" if text else ""
             print(f"{self._title}: {self._done} of {self._total}{shown}, about {left:.0f} s left", flush=True)
+        if self._after_each is not None:
+            self._after_each()

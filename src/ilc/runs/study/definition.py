@@ -16,7 +16,8 @@ from ilc.runs.study.search_step import SearchStep
 from ilc.runs.study.step import Step, read_fields
 
 FOLDER = CONF / "study"
-KEYS = ("about", "cost", "steps")
+NEEDED = ("about", "cost", "steps")
+KEYS = (*NEEDED, "unfinished")
 KINDS: dict[str, type[RunsStep] | type[SearchStep] | type[MeasurementStep]] = {
     "runs": RunsStep,
     "search": SearchStep,
@@ -33,12 +34,14 @@ class Study:
         about: what it finds out, in a sentence.
         cost: how long it takes, in words.
         steps: what has to be done, in this order.
+        unfinished: whether its committed files may lack something: they say what.
     """
 
     name: str
     about: str
     cost: str
     steps: tuple[Step, ...]
+    unfinished: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -66,18 +69,21 @@ def load_study(name: str) -> Study:
     except Exception as error:
         raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
     if not isinstance(values, dict):
-        raise UserError(f"{path} must hold the keys {', '.join(KEYS)}")
+        raise UserError(f"{path} must hold the keys {', '.join(NEEDED)}")
     check_keys("", values, KEYS)
-    missing = [key for key in KEYS if key not in values]
+    missing = [key for key in NEEDED if key not in values]
     if missing:
         raise UserError(f"{path} lacks {', '.join(missing)}")
     for key in ("about", "cost"):
         if not isinstance(values[key], str):
             raise UserError(f"{path}: {key} must be words, got {values[key]!r}")
+    unfinished = values.get("unfinished", False)
+    if not isinstance(unfinished, bool):
+        raise UserError(f"{path}: unfinished must be true or false, got {unfinished!r}")
     if not isinstance(values["steps"], list) or not values["steps"]:
         raise UserError(f"{path}: steps must be a list of steps, each of them {' or '.join(KINDS)}")
     steps = tuple(_step(path, number, step) for number, step in enumerate(values["steps"], 1))
-    return Study(path.stem, values["about"], values["cost"], steps)
+    return Study(path.stem, values["about"], values["cost"], steps, unfinished)
 
 
 def _step(path: Path, number: int, values: object) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from ilc.errors import UserError
@@ -10,24 +11,30 @@ from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.study.definition import Study
 
+WRITE_EVERY = 60.0
+"""Seconds between two looks at what has been done meanwhile, to write it."""
 
-def make_study(study: Study, folder: Path, place: Place) -> None:
-    """Do all that is not done yet; interrupted at any moment, the same call goes on.
+
+def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
+    """Do all that is not done yet, in ``folder`` or by the files in ``results``.
+
+    Rows are added to the files as their jobs end. Interrupted at any moment, the same call goes on.
 
     Args:
         study: what has to be done.
         folder: where its runs, searches and measured parts lie.
+        results: where its files are.
         place: how many jobs at a time here, with one core each, or the cluster.
 
     Raises:
         HydraException, UserError: a step that cannot be done, or jobs that failed: the others are done first.
     """
-    counts = [step.count(folder) for step in study.steps]
+    counts = [step.count(folder, results) for step in study.steps]
     done, total = (sum(column) for column in zip(*counts, strict=True))
     failures = []
-    with JobsProgress(study.name, total, done) as progress:
+    with JobsProgress(study.name, total, done, _Writer(study, folder, results)) as progress:
         for step in study.steps:
-            failures += step.make(folder, place, progress)
+            failures += step.make(folder, results, place, progress)
     if failures:
         raise UserError(f"{len(failures)} of {total} jobs failed:\n  " + "\n  ".join(failures))
 
@@ -39,7 +46,24 @@ def write_results(study: Study, folder: Path, results: Path) -> None:
         UserError: a file cannot be written.
     """
     for step in study.steps:
-        done, total = step.count(folder)
+        done, total = step.count(folder, results)
         if done < total:
-            print(f"{', '.join(step.files)}: {done} of {total} jobs are done, the others are left out")
-        write_files(step.contents(folder, results))
+            rest = "pending" if study.unfinished else "left out"
+            print(f"{', '.join(step.files)}: {done} of {total} jobs are done, the others are {rest}")
+        for path in write_files(step.contents(folder, results, study.unfinished)):
+            print(path)
+
+
+class _Writer:
+    """Writes the files of what is done, each time it is called but not more often than ``WRITE_EVERY``."""
+
+    def __init__(self, study: Study, folder: Path, results: Path) -> None:
+        self._study, self._folder, self._results = study, folder, results
+        self._last = time.monotonic()
+
+    def __call__(self) -> None:
+        if time.monotonic() - self._last < WRITE_EVERY:
+            return
+        for step in self._study.steps:
+            write_files(step.contents(self._folder, self._results, self._study.unfinished))
+        self._last = time.monotonic()

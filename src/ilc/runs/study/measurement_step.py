@@ -2,7 +2,9 @@
 
 What is measured is a module with ``parts(**options)``, which returns callables by name. They are pickled, so
 functions of the module or ``functools.partial`` of such. Each returns its tables, or files that are none,
-by path below ``results/``; the rows of all parts make up one table, in the parts' order.
+by path below ``results/``; the rows of all parts make up one table, in the parts' order, with the part's
+name in
+the column ``part``. Parts whose rows the table below ``results`` holds are done.
 """
 
 from __future__ import annotations
@@ -24,8 +26,12 @@ import pandas as pd
 from ilc.errors import UserError
 from ilc.runs.jobs import Place, run_jobs
 from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.study.committed_rows import as_text, read_rows
 from ilc.runs.study.step import ResultPath
 from ilc.runs.workers import Job
+
+PART = "part"
+"""Column of a table that several parts make: which of them a row is of."""
 
 Part = Callable[[], dict[str, pd.DataFrame | bytes]]
 
@@ -51,20 +57,20 @@ class MeasurementStep:
         """The files."""
         return self.makes
 
-    def count(self, folder: Path) -> tuple[int, int]:
+    def count(self, folder: Path, results: Path) -> tuple[int, int]:
         """As ``Step``."""
         parts = self._parts()
-        return sum(self._kept(folder, name).exists() for name in parts), len(parts)
+        return len(parts) - len(self._missing(parts, folder, results)), len(parts)
 
-    def make(self, folder: Path, place: Place, progress: JobsProgress) -> list[str]:
+    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
         """As ``Step``; what a part prints goes to ``PART.log`` beside what it keeps."""
+        parts = self._parts()
         jobs = []
-        for name, part in self._parts().items():
+        for name in self._missing(parts, folder, results):
             kept = self._kept(folder, name)
-            if not kept.exists():
-                jobs.append(
-                    Job(name, partial(measure, part, self.makes, kept), kept.with_name(f"{name}.log"))
-                )
+            jobs.append(
+                Job(name, partial(measure, parts[name], self.makes, kept), kept.with_name(f"{name}.log"))
+            )
         failures = []
         ended = run_jobs(jobs, place)
         with closing(ended):
@@ -75,19 +81,54 @@ class MeasurementStep:
                 progress.advance()
         return failures
 
-    def contents(self, folder: Path, results: Path) -> dict[Path, bytes]:
+    def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
         """As ``Step``."""
-        kept = [path for path in (self._kept(folder, name) for name in self._parts()) if path.exists()]
+        parts = self._parts()
+        kept = {name: self._kept(folder, name) for name in parts if self._kept(folder, name).exists()}
+        if not kept:
+            return {}
         contents = {}
         for file in self.makes:
-            paths = [path / file for path in kept if (path / file).exists()]
-            if file.endswith(".csv") and (len(paths) > 1 or (paths and self.float_format is not None)):
-                tables = [pd.read_csv(path, float_precision="round_trip") for path in paths]
-                table = pd.concat(tables, ignore_index=True)
-                contents[results / file] = table.to_csv(index=False, float_format=self.float_format).encode()
+            paths = {name: path / file for name, path in kept.items() if (path / file).exists()}
+            if file.endswith(".csv"):
+                table = self._table(paths, results / file, list(parts))
+                if table is not None:
+                    contents[results / file] = table.to_csv(index=False).encode()
             elif paths:
-                contents[results / file] = paths[-1].read_bytes()
+                contents[results / file] = list(paths.values())[-1].read_bytes()
         return contents
+
+    def _table(self, paths: dict[str, Path], there: Path, parts: list[str]) -> pd.DataFrame | None:
+        """The rows of the parts that made some here, and of the others those in the file ``there``."""
+        tables = {}
+        for name, path in paths.items():
+            numbers = pd.read_csv(path, float_precision="round_trip")
+            tables[name] = as_text(numbers, self.float_format)
+            if len(parts) > 1 and PART not in numbers:
+                tables[name].insert(0, PART, name)
+        committed = read_rows(there, PART) if len(parts) > 1 else None
+        if committed is not None:
+            for name in parts:
+                rows = committed[committed[PART] == name]
+                if name not in tables and len(rows):
+                    tables[name] = rows
+        if not tables:
+            return None
+        ordered = [tables[name] for name in parts if name in tables]
+        return pd.concat(ordered, ignore_index=True).fillna("")
+
+    def _missing(self, parts: dict[str, Part], folder: Path, results: Path) -> list[str]:
+        """The parts that were neither measured here nor are in the files below ``results``."""
+        committed = self._committed(parts, results)
+        return [name for name in parts if name not in committed and not self._kept(folder, name).exists()]
+
+    def _committed(self, parts: dict[str, Part], results: Path) -> set[str]:
+        """The parts whose rows are there; all, where every file is and none says which part it is of."""
+        tables = [read_rows(results / file, PART) for file in self.makes if file.endswith(".csv")]
+        named = {name for table in tables if table is not None for name in table[PART]}
+        if named:
+            return named
+        return set(parts) if all((results / file).exists() for file in self.makes) else set()
 
     def _parts(self) -> dict[str, Part]:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 from optuna.trial import TrialState
 
 from ilc.runs.export import as_files, export_runs
@@ -43,19 +44,20 @@ class SearchStep:
             return trials
         return trials + tuple(f"{self.to}_{kind}.csv" for kind in ("runs", "curves")[: 1 + self.curves])
 
-    def count(self, folder: Path) -> tuple[int, int]:
+    def count(self, folder: Path, results: Path) -> tuple[int, int]:
         """As ``Step``; a trial that failed is none."""
         searches = self._searches(folder)
         wanted = sum(definition.trials for definition, _ in searches)
-        return sum(len(_complete(definition, own)) for definition, own in searches), wanted
+        return sum(_n_complete(definition, own, results) for definition, own in searches), wanted
 
-    def make(self, folder: Path, place: Place, progress: JobsProgress) -> list[str]:
+    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
         """As ``Step``; a search whose trials fail too often is an error."""
         for definition, own in self._searches(folder):
-            search(definition, own, place, progress)
+            if _n_complete(definition, own, results) < definition.trials:
+                search(definition, own, place, progress)
         return []
 
-    def contents(self, folder: Path, results: Path) -> dict[Path, bytes]:
+    def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
         """As ``Step``, with the best configurations."""
         contents: dict[Path, bytes] = {}
         runs: list[Path] = []
@@ -76,6 +78,16 @@ class SearchStep:
     @property
     def _definitions(self) -> list[Definition]:
         return [definition for name in self.names for definition in load_definitions(name)]
+
+
+def _n_complete(definition: Definition, folder: Path, results: Path) -> int:
+    """How many trials are complete: here, or else in the table below ``results`` if that holds all."""
+    table = results / table_path(definition)
+    if not (folder / STORAGE).exists() and table.exists():
+        states = pd.read_csv(table, usecols=["state"]).state
+        if (states == "COMPLETE").sum() >= definition.trials:
+            return definition.trials
+    return len(_complete(definition, folder))
 
 
 def _complete(definition: Definition, folder: Path) -> list[Path]:

@@ -28,18 +28,24 @@ class Step(Protocol):
     def files(self) -> tuple[str, ...]:
         """What it makes, as paths below ``results/``."""
 
-    def count(self, folder: Path) -> tuple[int, int]:
-        """How many of its jobs are done, and how many there are; ``folder`` is the study's."""
+    def count(self, folder: Path, results: Path) -> tuple[int, int]:
+        """How many of its jobs are done, here or by the files in ``results``, and how many there are."""
 
-    def make(self, folder: Path, place: Place, progress: JobsProgress) -> list[str]:
+    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
         """Do the missing jobs here or on a cluster; return the messages of those that failed.
 
         Raises:
             UserError: something without which the others are of no use.
         """
 
-    def contents(self, folder: Path, results: Path) -> dict[Path, bytes]:
-        """The files below ``results`` that what is done comes to; none when nothing is done."""
+    def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
+        """The files below ``results`` that what is done comes to; none when nothing is done here.
+
+        Args:
+            folder: the study's.
+            results: what is done there stays.
+            unfinished: whether the files may lack something and say so.
+        """
 
 
 def read_fields(kind: type[S], where: str, values: Any) -> S:

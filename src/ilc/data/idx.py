@@ -1,0 +1,117 @@
+"""The IDX files of MNIST and of Fashion-MNIST: found, downloaded, checked by hash, read into memory."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ilc.data.download import download
+from ilc.data.images import N_CLASSES
+from ilc.errors import UserError
+
+SIDE = 28
+"""Pixels of a side, in both data sets."""
+_MAGIC = {"images": 0x803, "labels": 0x801}
+"""What a file begins with: bytes (8) along three axes, or along one."""
+
+
+@dataclass(frozen=True)
+class IdxFiles:
+    """The four files of a data set.
+
+    Attributes:
+        name: of the data set, for messages.
+        resources: file name and MD5 of training images and labels, then test images and labels, as
+        torchvision has them.
+        mirror: address that the file names are appended to; None where nothing is downloaded.
+        instead: the option that avoids the need for these files, for messages.
+    """
+
+    name: str
+    resources: tuple[tuple[str, str], ...]
+    mirror: str | None
+    instead: str
+
+    def are_in(self, folder: Path) -> bool:
+        """Whether all four are there."""
+        return all((folder / name).exists() for name, _ in self.resources)
+
+    def fetch(self, folder: Path) -> None:
+        """Download those that are not there; each appears in ``folder`` only when it is whole.
+
+        Raises:
+            UserError: the network or the server does not give them.
+        """
+        try:
+            for name, md5 in self.resources:
+                if not (folder / name).exists():
+                    download(f"{self.mirror}{name}", folder / name, md5)
+        except OSError as error:
+            files = ", ".join(name for name, _ in self.resources)
+            raise UserError(
+                f"{self.name} is not in {folder} and cannot be downloaded ({error}). Put {files} there, name "
+                f"another place with data_dir=..., or take {self.instead}"
+            ) from error
+
+    def read(self, folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
+        """The parts ``train`` and ``test``: images ``[M, 28, 28]`` (uint8) and labels ``[M]`` (int64).
+
+        Raises:
+            UserError: a file is missing or damaged, or does not hold what it should.
+        """
+        paths = [(folder / name, md5) for name, md5 in self.resources]
+        images, labels = (
+            [self._array(path, md5, kind) for path, md5 in paths[first::2]]
+            for first, kind in enumerate(_MAGIC)
+        )
+        for i, (some, own) in enumerate(zip(images, labels, strict=True)):
+            if len(some) != len(own):
+                raise UserError(
+                    f"{paths[2 * i][0]} holds {len(some)} images and {paths[2 * i + 1][0]} {len(own)} "
+                    "labels, and both numbers must be equal: put the original files there"
+                )
+        parts = zip(images, (own.long() for own in labels), strict=True)
+        return dict(zip(("train", "test"), parts, strict=True))
+
+    def _array(self, path: Path, md5: str, kind: str) -> Tensor:
+        """One file: images ``[M, 28, 28]`` or labels ``[M]``, uint8."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"{path} cannot be read: {error.strerror}") from error
+        found = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        if found != md5:
+            raise UserError(
+                f"{path} is damaged: its MD5 is {found}, that of {self.name} is {md5}. Remove it and give "
+                "the same command"
+            )
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError) as error:
+            raise UserError(f"{path} is not a gzip file ({error}): put the original file there") from error
+        # A header of big-endian numbers: a magic number whose last byte is the number of axes, then the axes.
+        n_axes = _MAGIC[kind] & 0xFF
+        header = np.frombuffer(content[: 4 + 4 * n_axes].ljust(4 + 4 * n_axes, b"\0"), ">u4").tolist()
+        if header[0] != _MAGIC[kind]:
+            raise UserError(
+                f"{path} is not a file of {kind} of {self.name}: it begins with {header[0]:#x}, expected "
+                f"{_MAGIC[kind]:#x}"
+            )
+        shape, values = header[1:], np.frombuffer(content, np.uint8, offset=min(len(content), 4 + 4 * n_axes))
+        if (kind == "images" and shape[1:] != [SIDE, SIDE]) or values.size != int(np.prod(shape)):
+            raise UserError(
+                f"{path} says that it holds {' x '.join(map(str, shape))} bytes and holds {values.size}; "
+                f"{self.name} has images of {SIDE} x {SIDE}: put the original file there"
+            )
+        if kind == "labels" and values.size and values.max() >= N_CLASSES:
+            raise UserError(
+                f"{path} holds the label {values.max()}, and labels are 0 to {N_CLASSES - 1}: put the "
+                "original file there"
+            )
+        return torch.from_numpy(values.reshape(shape).copy())

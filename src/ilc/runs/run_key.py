@@ -1,0 +1,25 @@
+"""What a run is called in tables: a key made from its overrides, so that it outlives renamed defaults."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Iterable
+
+RUN = "run"
+"""Column of the tables: which run a row is of."""
+NOT_THE_RUN = ("threads", "logger", "device", "data_dir")
+"""Overrides that say where and how a run is made, and not what it is."""
+
+
+def run_key(overrides: Iterable[str]) -> str:
+    """Eight hexadecimal digits that stand for the overrides of a run, in whatever order they are given."""
+    values = dict(text.partition("=")[::2] for text in overrides)
+    own = {key: value for key, value in values.items() if key not in NOT_THE_RUN}
+    text = "\n".join(sorted(f"{key}={value}" for key, value in ({"seed": "0"} | own).items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def overrides_in(command: str) -> list[str]:
+    """The overrides in a recorded command."""
+    return [text for text in shlex.split(command)[2:] if text != "-m"]
