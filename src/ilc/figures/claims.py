@@ -26,8 +26,8 @@ Made by `make figures` from `results/`: the verdicts follow from the numbers by 
 """
 
 
-KINDS = ("reproduced", "in part", "not reproduced", "undecided")
-"""Of verdicts, as they are counted."""
+KINDS = ("reproduced", "in part", "not reproduced", "undecided", "pending")
+"""Of verdicts, as they are counted. Pending: runs that decide it have not been made yet."""
 
 
 class Claim(NamedTuple):
@@ -93,8 +93,9 @@ def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
 
 def kind_of(verdict: str) -> str:
     """Which of ``KINDS`` a verdict counts as."""
-    if verdict.startswith(("not reproduced", "undecided")):
-        return "undecided" if verdict.startswith("undecided") else "not reproduced"
+    for kind in ("not reproduced", "undecided", "pending"):
+        if verdict.startswith(kind):
+            return kind
     return "reproduced" if verdict == "reproduced" else "in part"
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from ilc.figures.discovery import experiments
+from ilc.figures.pending import PENDING
 
 FOLDERS = {
     "benchmark": "cost",
-    "cifar": "memorisation",
     "coinrun_bc": "coinrun",
     "consistency": "theory",
 }
@@ -81,12 +81,12 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
     # Of a search the trials, which are there once more as runs.
     endings = {"runs": "_runs.csv", "search": "_trials.csv", "measurement": ".csv"}
     tables = [
-        (kind, pd.read_csv(results / file, usecols=lambda column: column == "wall_seconds"))
+        (kind, pd.read_csv(results / file, usecols=lambda column: column in ("wall_seconds", "stopped")))
         for step, file in made
         for kind in step
         if file.endswith(endings[kind])
     ]
-    runs = [len(table) for kind, table in tables if kind != "measurement"]
+    runs = [_n_done(table) for kind, table in tables if kind != "measurement"]
     spent = [table["wall_seconds"].sum() / 3600 for _, table in tables if "wall_seconds" in table]
     study = studies()[name]
     return {
@@ -96,3 +96,8 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
         "hours, recorded": f"{sum(spent):.2g}" if spent else "",
         "expected": study["cost"],
     }
+
+
+def _n_done(table: pd.DataFrame) -> int:
+    """How many runs of a table are done; those of unfinished studies name the others too."""
+    return int((table["stopped"] != PENDING).sum()) if "stopped" in table else len(table)

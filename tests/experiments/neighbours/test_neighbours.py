@@ -14,11 +14,11 @@ from ilc.runs.search.definition_file import load_definitions
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """Two methods, of which one alone was run on noisy labels."""
+    """Two methods, of which only one was run on the spirals."""
     for folder in (FOLDER, UNIT_TESTS.parent, TORCHJD.parent, COST.parent):
         (tmp_path / folder).mkdir(parents=True)
     for number, experiment in enumerate(SEARCHED):
-        known = ["mean"] if experiment == "label_noise" else ["mean", "mgda"]
+        known = ["mean"] if experiment == "spirals" else ["mean", "mgda"]
         rows = [
             {
                 "command": f"train.py -m tuned=searched/neighbours_{experiment}/{name} seed={seed}",
@@ -48,7 +48,7 @@ def test_rows(made: Path) -> None:
     plain, mgda, iga = (table.loc[LABELS[name]] for name in ("mean", "mgda", "iga"))
     assert plain["spirals"] == "1.0 (0.0 to 2.0)"
     assert mgda["colored digits"] == "61.0 (60.0 to 62.0)"
-    assert (plain["noisy labels"], mgda["noisy labels"]) == ("21.0 (20.0 to 22.0)", "")
+    assert (plain["colored digits"], mgda["spirals"]) == ("11.0 (10.0 to 12.0)", "")
     assert [row["unit test 1"] for row in (plain, mgda, iga)] == ["2.00 ± 0.50 (10)", "", "4.00 ± 0.50 (10)"]
     assert (plain["unit test 1s"], iga["unit test 1s"]) == ("3.00 ± 0.50 (10)", "")
     assert mgda["unit test 1s"] == "5.00 ± 0.50 (2)"

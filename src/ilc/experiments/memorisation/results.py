@@ -1,4 +1,4 @@
-"""What the figures and tables of section 3.2 share."""
+"""What the figures, tables and claims of section 3.2 share."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ilc.figures.pending import progress_in_words, read_done
 from ilc.figures.style import GREY, data_sources
 
-FOLDER = Path("cifar")
+FOLDER = Path("memorisation")
 THRESHOLD = "aggregator.agreement_threshold"
 NOISE = "dataset.label_noise"
+IMAGES = "dataset.n_environments"
+RATE = "optimizer.lr"
 LABEL_KINDS = {0.0: "true labels", 1.0: "random labels"}
 KIND_COLORS = {0.0: "#56B4E9", 1.0: "#0072B2"}
 MARKERS = {0.0: "o", 1.0: "s"}
-RATE_FALLS = (40, 60)
-"""Epochs after which the learning rate of the experiment with random labels falls tenfold."""
+RATE_FALLS = (0.5, 0.75)
+"""Shares of the epochs after which the learning rate falls tenfold, in the experiment with random labels."""
 BEST_RATES = {"mean": 1e-3, "and_mask": 5e-3}
 """Learning rates under label noise that the paper found best."""
 SAME_RATE = {"mean": BEST_RATES["and_mask"]}
 """Plain training at the rate of the mask, so that what the rate does is not taken for the mask's."""
 
 
-def threshold_runs(results: Path, norm: str = "batch") -> pd.DataFrame:
-    """The last epochs of figures 8 and 16: every threshold and kind of label."""
-    return _with_norm(results / FOLDER / "random_labels_runs.csv", norm)
+def runs_of(results: Path, name: str) -> pd.DataFrame:
+    """The finished runs of a study of this experiment, as they ended."""
+    return read_done(results / FOLDER / f"{name}_runs.csv")
 
 
-def threshold_curves(results: Path, norm: str = "batch") -> pd.DataFrame:
-    """The same over the epochs."""
-    return _with_norm(results / FOLDER / "random_labels_curves.csv", norm)
+def curves_of(results: Path, name: str) -> pd.DataFrame:
+    """Their evaluations."""
+    return pd.read_csv(results / FOLDER / f"{name}_curves.csv")
 
 
-def _with_norm(path: Path, norm: str) -> pd.DataFrame:
-    runs = pd.read_csv(path)
-    chosen: pd.DataFrame = runs[runs["model.norm"] == norm]
-    return chosen
+def pending(results: Path, name: str) -> str:
+    """How many runs of a study are done, or nothing where all are."""
+    return progress_in_words(results / FOLDER / f"{name}_runs.csv")
 
 
-def label_noise_curves(results: Path, rates: dict[str, float]) -> pd.DataFrame:
-    """Training with 25 % of the labels redrawn over the epochs: a learning rate per aggregator."""
-    curves = pd.read_csv(results / FOLDER / "label_noise_curves.csv")
-    chosen: pd.DataFrame = curves[curves["optimizer.lr"] == curves.aggregator.map(rates)]
+def at_rates(table: pd.DataFrame, rates: dict[str, float]) -> pd.DataFrame:
+    """The rows with a certain learning rate for each aggregator."""
+    chosen: pd.DataFrame = table[table[RATE] == table.aggregator.map(rates)]
     return chosen
 
 
@@ -72,18 +73,24 @@ def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: st
     axes.plot(seeds.index, seeds.median(axis=1), style, color=color, lw=1.8, label=label)
 
 
-def mark_rate_falls(axes: Axes) -> None:
+def mark_rate_falls(axes: Axes, epochs: int, falls: tuple[float, ...] = RATE_FALLS) -> None:
     """Dotted lines where the learning rate falls."""
-    for epoch in RATE_FALLS:
-        axes.axvline(epoch, color=GREY, lw=0.8, ls=":")
+    for share in falls:
+        axes.axvline(share * epochs, color=GREY, lw=0.8, ls=":")
 
 
-def about(runs: pd.DataFrame, seeds: str, votes: str = "local votes") -> str:
+def mark_chance(axes: Axes) -> None:
+    """A dotted line at the accuracy of guessing."""
+    axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
+
+
+def about(runs: pd.DataFrame, seeds: str, unfinished: str = "", votes: str = "local votes") -> str:
     """What the stamp says of the runs."""
-    size = runs["dataset.image_size"].max()
     norm = ", GroupNorm" if set(runs.get("model.norm", ())) == {"group"} else ""
-    network = f"FastResNet of width {runs['model.width'].max()}{norm}, {runs.epoch.max()} epochs, batch 80"
-    return f"{seeds};\n{network}, {votes}, scale=small;\ndata: {data_sources(runs)}, {size} x {size} pixels"
+    network = f"FastResNet of width {_several(runs['model.width'])}{norm}"
+    training = f"{_several(runs.epoch)} epochs, batch 80, {votes}"
+    rest = f"; {unfinished}" if unfinished else ""
+    return f"{seeds};\n{network}, {training};\ndata: {data_sources(runs)}{rest}"
 
 
 def seeds_per(runs: pd.DataFrame, columns: list[str]) -> str:
@@ -92,3 +99,7 @@ def seeds_per(runs: pd.DataFrame, columns: list[str]) -> str:
     if n.min() < n.max():
         return f"n = {n.min()} to {n.max()} seeds"
     return f"n = {n.min()} seeds" if n.min() > 1 else "n = 1 seed"
+
+
+def _several(values: pd.Series) -> str:
+    return ", ".join(f"{value:g}" for value in sorted(values.unique()))

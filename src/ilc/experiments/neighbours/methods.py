@@ -30,7 +30,7 @@ LABELS = {
 }
 """The searches of ``conf/search/neighbours_*.yaml``, and what their methods are called."""
 
-SEARCHED = {"spirals": "spirals", "colored_digits": "colored digits", "label_noise": "noisy labels"}
+SEARCHED = {"spirals": "spirals", "colored_digits": "colored digits"}
 """Experiments whose settings were searched, 20 trials for each method."""
 DRAWN_PROBLEMS = {"1": ("o", -0.2), "1s": ("D", 0.2)}
 """Of the unit tests, those in the picture: their marker and its place in a method's row."""

@@ -1,4 +1,8 @@
-"""The claim of section 3.2 on label noise, judged on whole curves."""
+"""The claim of section 3.2 on label noise, judged on whole curves.
+
+The rule was written on 25 November 2026, before the first run on CIFAR-10 (JPEG copy) with all 50,000 images
+ended.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.memorisation.results import BEST_RATES, FOLDER, SAME_RATE, label_noise_curves, seeds_per
+from ilc.experiments.memorisation.results import (
+    BEST_RATES,
+    RATE,
+    SAME_RATE,
+    at_rates,
+    curves_of,
+    pending,
+    runs_of,
+    seeds_per,
+)
 from ilc.experiments.memorisation.verdicts import in_seeds, verdict
 from ilc.figures.claims import Claim
 from ilc.figures.style import data_sources, median_and_range
 
+NAME = "label_noise"
 CHANCE = 0.1
 FALL = 0.03
 """Test accuracy lost since the highest evaluation, which is high by chance too, that counts as a fall."""
@@ -18,9 +32,26 @@ NAMES = {"mean": "plain", "and_mask": "AND-mask"}
 
 
 def claims(results: Path) -> list[Claim]:
-    """25 % of the labels redrawn: what is fitted of the wrong ones, whether test accuracy peaks and falls."""
-    curves = label_noise_curves(results, BEST_RATES)
-    runs = pd.read_csv(results / FOLDER / "label_noise_runs.csv")
+    """25 % of the labels redrawn: what is fitted of the wrong ones, whether test accuracy peaks and falls.
+
+    Reproduced: below chance with the mask, 40 points below plain training, plain training falls after its
+    peak
+    and the mask does not, in all seeds. In part: 20 points below plain training.
+    """
+    claim = Claim(
+        short="The mask does not fit wrong labels",
+        claim="25 % label noise: the mask does not fit the wrong labels, and its test accuracy does not "
+        "fall after a peak as that of plain training does (figure 9)",
+        paper="mislabelled part well below chance with the mask, memorised without; the baseline's "
+        "test accuracy peaks early and falls, the mask's improves slowly but steadily (CIFAR-10)",
+        ours="",
+        number="",
+        verdict="",
+    )
+    runs, unfinished = runs_of(results, NAME), pending(results, NAME)
+    curves = at_rates(curves_of(results, NAME), BEST_RATES) if len(runs) else pd.DataFrame()
+    if len(runs) == 0 or set(curves.aggregator) != set(NAMES):
+        return [claim._replace(ours=f"no number yet: {unfinished}", verdict=f"pending: {unfinished}")]
     wrong, test, fall, parts = {}, {}, {}, []
     for aggregator, name in NAMES.items():
         chosen = curves[curves.aggregator == aggregator]
@@ -38,24 +69,21 @@ def claims(results: Path) -> list[Claim]:
             f"epoch {at:g}), {median_and_range(test[aggregator])} at the end, a fall of "
             f"{FALL:.0%} or more in {in_seeds(fall[aggregator] >= FALL)}"
         )
-    same = label_noise_curves(results, SAME_RATE)
+    same = runs[(runs.aggregator == "mean") & (runs[RATE] == SAME_RATE["mean"])]
     if len(same):
-        ends = same[same.epoch == same.epoch.max()].set_index("seed")["test/accuracy"]
-        parts.append(f"plain at the mask's rate {median_and_range(ends)} on the test set at the end")
+        parts.append(
+            f"plain at the mask's rate {median_and_range(same['test/accuracy'])} on the test set at the end"
+        )
     below = wrong["and_mask"] < CHANCE
     apart = wrong["mean"].min() - wrong["and_mask"].max()
     shapes = bool((fall["mean"] >= FALL).all() and (fall["and_mask"] < FALL).all())
-    about = f"{seeds_per(curves, ['aggregator'])}; {data_sources(runs)}, scale=small"
     return [
-        Claim(
-            short="The mask does not fit wrong labels",
-            claim="25 % label noise: the mask does not fit the wrong labels, and its test accuracy does not "
-            "fall after a peak as that of plain training does (figure 9)",
-            paper="mislabelled part well below chance with the mask, memorised without; the baseline's "
-            "test accuracy peaks early and falls, the mask's improves slowly but steadily (CIFAR-10)",
+        claim._replace(
             ours=f"{'; '.join(parts)}; below chance with the mask in {in_seeds(below)}; median and range, "
-            f"{about}",
+            f"{seeds_per(curves, ['aggregator'])}; {data_sources(runs)}",
             number=f"{100 * wrong['and_mask'].median():.1f} % of the wrong labels fitted",
-            verdict=verdict(bool(below.all()) and apart >= 0.4 and shapes, apart >= 0.2, len(below)),
+            verdict=verdict(
+                bool(below.all()) and apart >= 0.4 and shapes, apart >= 0.2, len(below), unfinished
+            ),
         )
     ]

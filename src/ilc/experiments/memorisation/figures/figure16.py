@@ -11,23 +11,28 @@ from ilc.experiments.memorisation.results import (
     THRESHOLD,
     about,
     draw_thresholds,
+    mark_chance,
+    pending,
+    runs_of,
     seeds_per,
-    threshold_runs,
 )
-from ilc.figures.style import GREY, as_percent, new_figure, stamp
+from ilc.figures.pending import pending_figure
+from ilc.figures.style import as_percent, new_figure, stamp
 
 
-def draw(results: Path) -> Figure:
+def draw(results: Path, name: str = "random_labels") -> Figure:
     """Solid lines and full marks: training; dashed lines and hollow marks: test, with true labels."""
-    runs = threshold_runs(results)
+    runs = runs_of(results, name)
+    if runs.empty:
+        return pending_figure(pending(results, name))
     figure = new_figure(width=6.0, height=3.6)
     axes = figure.subplots()
     draw_thresholds(axes, runs, "train/accuracy", "-", ", train")
     draw_thresholds(axes, runs, "test/accuracy", "--", ", test")
     as_percent(axes)
-    axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
+    mark_chance(axes)
     axes.set_ylabel("accuracy, last epoch")
     axes.legend(loc="best", fontsize=9)
     n = seeds_per(runs, [THRESHOLD, NOISE])
-    stamp(figure, about(runs, f"lines: median, marks: each seed, {n}"))
+    stamp(figure, about(runs, f"lines: median, marks: each seed, {n}", pending(results, name)))
     return figure

@@ -11,4 +11,4 @@ from ilc.experiments.memorisation.figures import figure8_epochs
 
 def draw(results: Path) -> Figure:
     """The panels of ``figure8_epochs``."""
-    return figure8_epochs.draw(results, norm="group")
+    return figure8_epochs.draw(results, "random_labels_group_norm")

@@ -1,4 +1,4 @@
-"""Figure 8 over the epochs by vote: exact, which is the authors', local, and share of the batch gradient."""
+"""Training with the authors' exact vote beside the local one, with and without rescaling, over the epochs."""
 
 from __future__ import annotations
 
@@ -8,60 +8,66 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.experiments.memorisation.results import (
-    FOLDER,
     NOISE,
     THRESHOLD,
     about,
+    curves_of,
     draw_seeds,
-    mark_rate_falls,
+    mark_chance,
+    pending,
+    runs_of,
     seeds_per,
-    threshold_curves,
 )
-from ilc.figures.style import GREY, as_percent, new_figure, stamp
+from ilc.figures.pending import pending_figure
+from ilc.figures.style import COLORS, GREY, as_percent, new_figure, stamp
 
-VOTES = {
-    "per_example_loss": "exact (the authors')",
-    "per_example": "local",
-    "per_example_share": "share of the batch gradient",
-}
+NAME = "other_votes"
 PANELS = (
     (1.0, "train/accuracy", "random labels,\ntraining set"),
     (0.0, "test/accuracy", "true labels,\ntest set"),
+    (0.25, "train/accuracy_mislabeled", "a quarter redrawn,\nwrong labels"),
+    (0.25, "test/accuracy", "a quarter redrawn,\ntest set"),
 )
-COLORS = {0.0: GREY, 0.1: "#E69F00", 0.2: "#0072B2", 0.4: "#009E73"}
-STYLES = {0.0: ":", 0.1: "-.", 0.2: "-", 0.4: "--"}
+LINES = (
+    ("plain training", GREY, ":"),
+    ("exact vote (the authors')", COLORS["and_mask"], "-"),
+    ("local vote", COLORS["mean"], "--"),
+    ("local vote, not rescaled", COLORS["geometric_mean"], "-."),
+)
 
 
 def draw(results: Path) -> Figure:
-    """A column per vote, a row per kind of label, a line per threshold."""
-    local, others = threshold_curves(results), pd.read_csv(results / FOLDER / "other_votes_curves.csv")
-    plain = local[local[THRESHOLD] == 0]
-    masked = pd.concat([local[local[THRESHOLD] > 0], others])
-    figure = new_figure(n_columns=3, n_rows=2, width=3.0, height=2.4)
-    for panels, (noise, key, title) in zip(
-        figure.subplots(2, 3, sharex=True, sharey=True), PANELS, strict=True
-    ):
-        for axes, (gradients, vote) in zip(panels, VOTES.items(), strict=True):
-            of_vote = pd.concat([plain, masked[masked.gradients == gradients]])
-            for threshold, color in COLORS.items():
-                chosen = of_vote[(of_vote[NOISE] == noise) & (of_vote[THRESHOLD] == threshold)]
-                label = f"{threshold:g}" if threshold else "0 (plain training)"
-                draw_seeds(axes, chosen, key, color, STYLES[threshold], label)
-            mark_rate_falls(axes)
-            as_percent(axes)
-            if noise:
-                axes.set_title(vote, fontsize=10)
-        panels[0].set_ylabel(f"accuracy, {title}", fontsize=9)
-    for axes in panels:
+    """A panel per kind of label and measure, a line per vote."""
+    runs = runs_of(results, NAME)
+    if runs.empty:
+        return pending_figure(pending(results, NAME))
+    curves = curves_of(results, NAME)
+    figure = new_figure(n_columns=4, width=2.7, height=2.8)
+    panels = figure.subplots(1, 4, sharey=True)
+    votes = _vote(curves)
+    for axes, (noise, key, title) in zip(panels, PANELS, strict=True):
+        for name, color, style in LINES:
+            chosen = curves[(votes == name) & (curves[NOISE] == noise)]
+            if len(chosen):
+                draw_seeds(axes, chosen, key, color, style, name)
+        axes.set_title(title, fontsize=10)
         axes.set_xlabel("epoch")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, title="agreement threshold", loc="outside upper center", ncols=4, fontsize=8
+        as_percent(axes)
+        mark_chance(axes)
+    panels[0].set_ylabel("accuracy")
+    handles, labels = max(
+        (axes.get_legend_handles_labels() for axes in panels), key=lambda both: len(both[1])
     )
-    n = ", ".join(
-        f"{vote.partition(' ')[0]} {seeds_per(masked[masked.gradients == gradients], [THRESHOLD, NOISE])}"
-        for gradients, vote in VOTES.items()
-    )
-    runs = pd.read_csv(results / FOLDER / "other_votes_runs.csv")
-    stamp(figure, about(runs, f"thick: median, thin: each seed, {n}", votes="each column's votes"))
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
+    n = seeds_per(runs, [NOISE])
+    text = f"{n}, {runs['dataset.n_environments'].max():,} images; masks at {runs[THRESHOLD].max():g}"
+    stamp(figure, about(runs, text, pending(results, NAME), votes="votes as named"))
     return figure
+
+
+def _vote(table: pd.DataFrame) -> pd.Series:
+    """Which of ``LINES`` a row belongs to."""
+    plain, exact, local, bare = (name for name, _, _ in LINES)
+    rescaled = table["aggregator.rescale"].map({True: local, "True": local}).fillna(bare)
+    votes = rescaled.where(table.gradients != "per_example_loss", exact)
+    return votes.mask((table.aggregator == "mean") | (table[THRESHOLD] == 0), plain)

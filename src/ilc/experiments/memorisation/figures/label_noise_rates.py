@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from ilc.experiments.memorisation.results import FOLDER
+from ilc.experiments.memorisation.results import curves_of, pending, runs_of
 from ilc.figures.style import LABELS
 
 
 def tabulate(results: Path) -> pd.DataFrame:
     """Per method and learning rate median and range over the seeds, in per cent; every rate that was run."""
-    curves = pd.read_csv(results / FOLDER / "label_noise_curves.csv")
+    if runs_of(results, "label_noise").empty:
+        return pd.DataFrame([{"pending": pending(results, "label_noise")}])
+    curves = curves_of(results, "label_noise")
     rows = []
     for (aggregator, lr), chosen in curves.groupby(["aggregator", "optimizer.lr"], sort=True):
         by_seed = chosen.sort_values("epoch").groupby("seed")

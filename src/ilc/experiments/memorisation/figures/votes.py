@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ilc.experiments.memorisation.results import FOLDER, LABEL_KINDS
+from ilc.figures.pending import pending_figure
 from ilc.figures.style import new_figure, stamp
 
 COLORS = {0.1: "#E69F00", 0.2: "#0072B2", 0.4: "#009E73"}
@@ -21,7 +22,10 @@ COLUMNS = (
 
 def draw(results: Path) -> Figure:
     """A row per kind of label, a column per measure, a colour per threshold, a line style per vote."""
-    votes = pd.read_csv(results / FOLDER / "votes.csv")
+    path = results / FOLDER / "votes.csv"
+    if not path.exists():
+        return pending_figure("the study votes")
+    votes = pd.read_csv(path)
     figure = new_figure(n_columns=3, n_rows=2, width=3.3, height=2.5)
     panels = figure.subplots(2, 3, sharex=True)
     for row, (noise, kind) in zip(panels, LABEL_KINDS.items(), strict=True):

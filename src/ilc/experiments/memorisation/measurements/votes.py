@@ -16,8 +16,8 @@ TASK = "task=ilc.experiments.memorisation.votes_task.VotesTask"
 LABEL_NOISE = {"true_labels": 0.0, "random_labels": 1.0}
 
 
-def parts(seed: int = 0, epochs: int = 80, images: int = 800, width: int = 8) -> Parts:
-    """``cifar/votes.csv``: a part for true and one for random labels, minutes each.
+def parts(seed: int = 0, epochs: int = 10, images: int = 9600, width: int = 8) -> Parts:
+    """``memorisation/votes.csv``: a part for true and one for random labels, minutes each.
 
     Args:
         seed: of data, network and batches.
@@ -36,7 +36,7 @@ def _compare(label_noise: float, seed: int, epochs: int, images: int, width: int
         [
             "experiment=cifar_random_labels",
             TASK,
-            "dataset.source=procedural",
+            "dataset.source=embedded",
             f"dataset.n_environments={images}",
             "dataset.n_test=10",
             f"dataset.label_noise={label_noise}",
@@ -50,7 +50,7 @@ def _compare(label_noise: float, seed: int, epochs: int, images: int, width: int
     table.insert(0, "label_noise", label_noise)
     table.insert(1, "seed", seed)
     return {
-        "cifar/votes.csv": table.assign(
+        "memorisation/votes.csv": table.assign(
             images=images, image_size=run.data.inputs.shape[-1], width=width, data_source=run.data.source
         )
     }

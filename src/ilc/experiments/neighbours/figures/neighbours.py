@@ -54,7 +54,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         "dot: a seed of five, bar: median, dotted: plain training's; best of 20 trials each, by validation "
-        "on colored digits, by test accuracy (oracle) on spirals and noisy labels;\nunit tests: mean and "
+        "on colored digits, by test accuracy (oracle) on spirals;\nunit tests: mean and "
         f"deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: on the spirals, one "
         f"core;\ndata: {sources}, generated linear problems",
     )
