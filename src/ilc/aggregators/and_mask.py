@@ -2,6 +2,7 @@
 
 from ilc.aggregators.agreeing_mean import agreeing_mean
 from ilc.aggregators.base import Aggregator, Combined, check_threshold
+from ilc.aggregators.mean import Mean
 from ilc.aggregators.statistics import GradientStatistics
 
 
@@ -23,6 +24,13 @@ class AndMask(Aggregator):
         self.agreement_threshold = check_threshold(agreement_threshold)
         self.rescale = rescale
 
+    @property
+    def is_mean(self) -> bool:
+        """At threshold 0."""
+        return self.agreement_threshold == 0
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the masked mean and the share of kept components."""
+        if self.is_mean:
+            return Mean().combine(statistics)
         return agreeing_mean(statistics, self.agreement_threshold, self.rescale)

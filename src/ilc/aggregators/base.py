@@ -38,6 +38,11 @@ class Aggregator:
     """Whether it makes a difference to which environment an example belongs."""
 
     @property
+    def is_mean(self) -> bool:
+        """Whether ``combine`` returns the mean, whatever the votes are."""
+        return False
+
+    @property
     def sums_on_request(self) -> tuple[str, ...]:
         """Which of ``ON_REQUEST`` the ways of obtaining gradients gather for ``combine``."""
         asked = {

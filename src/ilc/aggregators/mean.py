@@ -12,6 +12,11 @@ class Mean(Aggregator):
     needs_votes = False
     needs_environments = False
 
+    @property
+    def is_mean(self) -> bool:
+        """Always."""
+        return True
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the mean gradient; the kept share is 1."""
         update = statistics.total / statistics.n_environments

@@ -17,6 +17,7 @@ from ilc.gradients.example_check import check_shares
 from ilc.gradients.example_local import example_local
 from ilc.gradients.example_loss import example_loss
 from ilc.gradients.example_share import example_share
+from ilc.gradients.example_total import example_total
 from ilc.gradients.jointly import jointly
 from ilc.gradients.left_behind import nothing_left_behind
 from ilc.gradients.pooled import pooled
@@ -96,9 +97,11 @@ def backward(
         UserError: shapes do not match, E = 0 or N = 0, an unknown way, a model that cannot be
             differentiated this way, or that carries something but buffers from one pass to the next.
     """
-    return combined(
-        model, environment_gradients(model, loss_fn, inputs, targets, aggregator, gradients), aggregator
-    )
+    check_aggregator(aggregator)
+    # Of a mean nobody sees the votes, and each example's cost as much as the mean itself.
+    votes = not (aggregator.is_mean and gradients in PER_EXAMPLE)
+    found = _gradients(model, loss_fn, inputs, targets, aggregator, gradients, votes=votes)
+    return combined(model, found, aggregator)
 
 
 def environment_gradients(
@@ -126,6 +129,21 @@ def environment_gradients(
     Raises:
         UserError: as ``backward``.
     """
+    return _gradients(model, loss_fn, inputs, targets, aggregator, gradients, counts, processes)
+
+
+def _gradients(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Batch,
+    targets: Batch,
+    aggregator: Aggregator,
+    gradients: str,
+    counts: Sequence[int] | None = None,
+    processes: Processes = ALONE,
+    votes: bool = True,
+) -> EnvironmentGradients:
+    """As ``environment_gradients``; without ``votes`` only the sums of the examples' gradients."""
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
     check_aggregator(aggregator)
@@ -144,6 +162,8 @@ def environment_gradients(
     way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], also=aggregator.sums_on_request)
     if isinstance(aggregator, JointAggregator):
         way = partial(jointly, aggregator=aggregator, gradients=gradients, counts=counts, processes=processes)
+    elif not votes:
+        way = example_total
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else total
         way = partial(in_groups, way) if isinstance(x, list) else way

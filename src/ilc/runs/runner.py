@@ -15,6 +15,7 @@ import torch
 from ilc.errors import UserError
 from ilc.processes import Processes, joined
 from ilc.runs.device import choose_device, peak_memory_mb
+from ilc.runs.freed_memory import keep_freed_memory
 from ilc.runs.loggers import Logger, make_logger
 from ilc.runs.progress import EpochProgress
 from ilc.runs.provenance import identity_of, provenance
@@ -44,6 +45,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         UserError: anything a user can mend; what was written before stays as it is.
         Stopped: a signal asked for it, where the command listens (``ilc.stop_signals``).
     """
+    keep_freed_memory()
     with subnormals_are_zero(), joined() as processes, _one_speaker(processes), _memory_may_end():
         options = RunOptions.of(content)
         device = choose_device(options.device, options.threads)

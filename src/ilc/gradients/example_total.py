@@ -1,0 +1,37 @@
+"""Only the sum over examples that are environments of their own, at the cost of plain training."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from ilc.aggregators import GradientStatistics
+from ilc.gradients.environment import EnvironmentGradients, differentiated, trainable_parameters
+from ilc.gradients.example_objectives import example_objectives
+from ilc.objectives import ObjectiveFunction
+
+
+def example_total(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+) -> EnvironmentGradients:
+    """Differentiate the sum of the examples' risks, for an aggregator that ``is_mean``.
+
+    One forward and one backward pass. The total is that of ``example_local``, ``example_share`` and
+    ``example_loss``; the statistics hold no votes: their ``sign_sum`` is NaN.
+
+    Args:
+        model: maps ``[E, ...]`` to outputs ``[E, ...]``, one row per example.
+        loss_fn: risk of one example, called with batches of one.
+        inputs: ``[E, 1, ...]``, every example an environment of its own.
+        targets: ``[E, 1, ...]``.
+
+    Raises:
+        UserError: as ``example_objectives``, or no trainable parameter.
+    """
+    parameters = trainable_parameters(model)
+    objectives = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets)
+    gradients = differentiated(objectives.loss.sum(), model, parameters)
+    statistics = {
+        name: GradientStatistics.without_votes(len(inputs), gradient)
+        for name, gradient in zip(parameters, gradients, strict=True)
+    }
+    return EnvironmentGradients(objectives.risk.detach(), statistics, objectives.penalty.detach())
