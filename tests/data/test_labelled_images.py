@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from ilc.data.procedural_images import N_CLASSES, LabelledImages, procedural_images
 from sklearn.neighbors import KNeighborsClassifier
 
 from ilc.data import Environments, ExampleBatches, Split, make_labelled_images
 from ilc.data.labelled_images import _averaged
-from ilc.data.procedural_images import N_CLASSES, LabelledImages, procedural_images
 from ilc.errors import UserError
 
 

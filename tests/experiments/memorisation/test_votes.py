@@ -15,7 +15,7 @@ def test_a_row_per_comparison_and_threshold(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(votes_task, "EVERY", 2)
     parts = pickle.loads(pickle.dumps(votes.parts(epochs=2, images=160, width=2)))
     assert list(parts) == ["true_labels", "random_labels"]
-    table = pd.concat([part()["cifar/votes.csv"] for part in parts.values()])
+    table = pd.concat([part()["memorisation/votes.csv"] for part in parts.values()])
     assert table.label_noise.tolist() == 6 * [0.0] + 6 * [1.0]
     assert table.step.tolist() == 2 * (3 * [0] + 3 * [2])
     for _, same in table.groupby(["label_noise", "step"]):

@@ -58,7 +58,7 @@ def test_rows(made: Path) -> None:
 def test_marks(made: Path) -> None:
     *accuracies, tests, cost = draw(made).axes
     # Plain training's median, and dots for each method that ran.
-    assert [len(axes.lines) for axes in accuracies] == [3, 3, 2]
+    assert [len(axes.lines) for axes in accuracies] == [2, 3]
     assert len(tests.containers) == 4
     assert len(cost.patches) == len(LABELS)
 
