@@ -34,6 +34,7 @@ def one_run(config: DictConfig) -> None:
     from ilc.configuration.compose import command_of, tuned_settings
     from ilc.configuration.resolve import resolve
     from ilc.runs import run
+    from ilc.runs.curves_picture import draw_curves
 
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)
@@ -49,6 +50,7 @@ def one_run(config: DictConfig) -> None:
         print_error(str(error))
         sys.exit(1)
     if is_writer:
+        draw_curves(path)
         print(f"shown by: {report_command(path)}")
         print(path)
 
