@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from omegaconf import OmegaConf
 
 from ilc.atomic import write_atomically
 from ilc.configuration.resolve import METHOD_KEYS, method_of
@@ -94,4 +93,11 @@ def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
     values = read_config(folder)
     method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
     identity = {"experiment": values["name"], method: method_of(values), "seed": values["seed"]}
-    return identity | {key: OmegaConf.select(OmegaConf.create(values), key) for key in columns}
+    return identity | {key: _selected(values, key) for key in columns}
+
+
+def _selected(values: Any, key: str) -> Any:
+    """The value of a dotted key, None where there is none; a list or a section as text, to be sorted by."""
+    for part in key.split("."):
+        values = values.get(part) if isinstance(values, Mapping) else None
+    return str(values) if isinstance(values, (list, Mapping)) else values
