@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ilc.atomic import write_atomically
+from ilc.atomic import check_file_path, write_atomically
 from ilc.configuration.resolve import METHOD_KEYS, method_of
 from ilc.errors import UserError
 from ilc.runs.run_files import CONFIG, is_done, read_config, read_metrics, read_provenance, read_summary
@@ -53,10 +53,22 @@ def export_runs(
 def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> dict[Path, bytes]:
     """Both tables as CSV, under the paths ``PREFIX_runs.csv`` and ``PREFIX_curves.csv``."""
     tables = {"runs": runs} if curves is None else {"runs": runs, "curves": curves}
-    return {
-        prefix.with_name(f"{prefix.name}_{kind}.csv"): table.to_csv(index=False).encode()
-        for kind, table in tables.items()
-    }
+    return {table_path(prefix, kind): table.to_csv(index=False).encode() for kind, table in tables.items()}
+
+
+def table_path(prefix: Path, kind: str) -> Path:
+    """Where a table belongs.
+
+    Raises:
+        UserError: no file can be there.
+    """
+    if prefix.name in ("", ".."):
+        raise UserError(
+            f"cannot write tables to {prefix}: it is a folder. Name them too, as {prefix / 'mine'}"
+        )
+    path = prefix.with_name(f"{prefix.name}_{kind}.csv")
+    check_file_path(path)
+    return path
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
@@ -65,6 +77,8 @@ def write_files(files: Mapping[Path, bytes]) -> None:
     Raises:
         UserError: one cannot be written.
     """
+    for path in files:
+        check_file_path(path)
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
