@@ -15,7 +15,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ilc.atomic import write_text
+from ilc.atomic import check_file_path, write_text
 from ilc.configuration.command_line import command_parser, run_command
 from ilc.figures.claims import collect
 from ilc.report.committed import committed_figures
@@ -44,6 +44,7 @@ def main() -> None:
         help="the file to write (default: outputs/report.html)",
     )
     arguments = parser.parse_args()
+    check_file_path(arguments.to)
     records = [read_record(folder) for folder in find_runs(arguments.folders)]
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     made = f"Made {when} from {', '.join(map(str, arguments.folders))}."

@@ -15,7 +15,7 @@ from pathlib import Path
 from ilc.configuration.command_line import command_parser, report_command, run_command
 from ilc.errors import UserError
 from ilc.runs.cluster.command_line import add_places, chosen_place
-from ilc.runs.export import as_files, export_runs, write_files
+from ilc.runs.export import as_files, export_runs, table_path, write_files
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.run_files import LOG, OUTPUTS
 from ilc.runs.sweep import WORKER, make, plan
@@ -32,6 +32,9 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="where to write the tables, without _runs.csv")
     parser.add_argument("--columns", nargs="+", default=[], help="config keys to add, such as optimizer.lr")
     arguments = parser.parse_intermixed_args()
+    if arguments.to:
+        for kind in ("runs", "curves"):
+            table_path(arguments.to, kind)  # Before anything is trained.
     place = chosen_place(arguments, arguments.output)
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
     missing = {folder: own for folder, own in runs.items() if not (folder / "done").exists()}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from ilc.errors import UserError
-from ilc.sealed import load_sealed, save_sealed
+from ilc.sealed import UnsealedError, load_sealed, save_sealed, sealed_or_made
 
 STATE = {"weights": torch.arange(200.0), "step": 3, "names": ["a", "b"]}
 
@@ -64,3 +66,47 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_one_written_without_a_hash_is_read(tmp_path: Path) -> None:
     torch.save(STATE, tmp_path / "old.pt")
     assert load_sealed(tmp_path / "old.pt", "x")["step"] == 3
+
+
+def test_one_without_a_hash_is_refused_where_a_hash_is_needed(tmp_path: Path) -> None:
+    torch.save(STATE, tmp_path / "old.pt")
+    with pytest.raises(
+        UnsealedError, match=r"old\.pt does not carry its own hash, .* not trusted: remove it"
+    ):
+        load_sealed(tmp_path / "old.pt", "remove it", needs_seal=True)
+
+
+def has_three_steps(state: Any) -> bool:
+    return bool(state["step"] == 3)
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (lambda path: None, ""),
+        (lambda path: torch.save(STATE, path), "does not carry its own hash, so it is not trusted and made"),
+        (lambda path: save_sealed(path, {"step": 4}), "holds something else than was expected there"),
+        (lambda path: save_sealed(path, [torch.ones(2)]), "holds something else than was expected there"),
+    ],
+)
+def test_what_is_not_there_unsealed_or_something_else_is_made_anew_once(
+    there: Callable[[Path], None], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, made = tmp_path / "kept.pt", []
+
+    def make() -> Any:
+        made.append(1)
+        return STATE
+
+    there(path)
+    for _ in range(2):
+        assert sealed_or_made(path, make, has_three_steps, "x")["names"] == ["a", "b"]
+    assert len(made) == 1
+    output = capsys.readouterr().out
+    assert said in output and bool(output) == bool(said)
+
+
+def test_a_damaged_one_is_not_made_anew(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UserError, match="damaged"):
+        sealed_or_made(path, lambda: STATE, has_three_steps, "x")

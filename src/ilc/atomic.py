@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -19,8 +20,9 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     Whatever happens, ``path`` holds either its old content or all of the new one.
 
     Raises:
-        UserError: the disk is full, the folder is not writable, ...
+        UserError: the disk is full, the folder is not writable or gone, the path is a folder's, ...
     """
+    check_file_path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(temporary, "wb") as file:
@@ -31,10 +33,48 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise UserError(
-            f"cannot write {path}: {error.strerror or error}. What was there before is unharmed: make room "
-            "or choose another folder (hydra.run.dir=...), then give the same command again to continue"
-        ) from error
+        raise UserError(cannot_write(path, error)) from error
+
+
+def check_file_path(path: Path) -> None:
+    """Whether a file could have this path: not whether it can be written.
+
+    Raises:
+        UserError: it is a folder's, or below a file.
+    """
+    if not path.name or path.name == ".." or _is_folder(path):
+        raise UserError(f"cannot write {path}: it is a folder. Name a file in it")
+    above = next((folder for folder in path.parents if _exists(folder)), None)
+    if above is not None and not _is_folder(above):
+        raise UserError(f"cannot write {path}: {above} is a file, no folder. Name another place")
+
+
+def cannot_write(path: Path, error: OSError) -> str:
+    """The message for a file that cannot be written, with the remedy for the reason that the system gives."""
+    return f"cannot write {path}: {error.strerror or error}. {_remedy(path, error)}"
+
+
+def _remedy(path: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE) and not _is_folder(path.parent):
+        return (
+            f"The folder {path.parent} is gone: it was removed, renamed or unmounted meanwhile. Bring it "
+            "back, or give the same command again to begin anew"
+        )
+    again = "then give the same command again to continue"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return (
+            "What was there before is unharmed: make room or choose another folder (hydra.run.dir=...), "
+            f"{again}"
+        )
+    return f"What was there before is unharmed: choose a folder that can be written to, {again}"
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises for a name that is too long.
+
+
+def _exists(path: Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - as above.
 
 
 def write_text(path: Path, text: str) -> None:

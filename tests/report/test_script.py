@@ -54,3 +54,12 @@ def test_without_runs_it_says_what_to_do(arguments: tuple[str, ...], report: Rep
     status, said, errors = report(*arguments)
     assert (status, said) == (1, "")
     assert errors.startswith("Error: ") and errors.count("\n") == 1 and "name run folders" in errors
+
+
+@pytest.mark.parametrize("to", [".", "..", "/", "folder", "file/x.html"])
+def test_an_odd_place_is_refused_before_anything_is_read(to: str, report: Report, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    status, said, errors = report("nowhere", "--to", to)
+    assert (status, said) == (1, "")
+    assert errors.startswith("Error: cannot write ") and errors.count("\n") == 1 and "Name a" in errors

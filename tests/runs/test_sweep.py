@@ -12,8 +12,10 @@ import torch
 from ilc.configuration.compose import combinations
 from ilc.errors import UserError
 from ilc.runs import sweep
-from ilc.runs.sweep import attempt, make_in_turn, plan
+from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.sweep import attempt, make, make_in_turn, plan
 from ilc.runs.sweep_options import leave_out_foreign_options
+from ilc.stop_signals import Stopped
 
 
 def test_combinations() -> None:
@@ -96,3 +98,72 @@ def test_runs_in_turn_go_on_past_one_that_fails(
     said = capsys.readouterr().out
     assert "epoch 3 of 3" in said
     assert [line for line in said.splitlines() if line.startswith("run ")] == ["run 1 of 2", "run 2 of 2"]
+
+
+@pytest.fixture
+def defect(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Makes the first run end with this, and the others train."""
+
+    def with_error(error: BaseException) -> None:
+        own, calls = sweep.run, []
+
+        def run(*arguments: Any) -> dict[str, Any]:
+            calls.append(1)
+            if len(calls) == 1:
+                raise error
+            return own(*arguments)
+
+        monkeypatch.setattr(sweep, "run", run)
+
+    return with_error
+
+
+DEFECTS = [
+    ZeroDivisionError("a defect"),
+    RuntimeError("two\nlines"),
+    KeyError("key"),
+    MemoryError(),
+    RecursionError(),
+]
+
+
+@pytest.mark.parametrize("error", DEFECTS, ids=lambda error: type(error).__name__)
+def test_a_failure_of_any_kind_stays_its_run_s_own(
+    error: Exception,
+    defect: Callable[[BaseException], None],
+    tiny: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = plan([*tiny, "threads=1", "seed=0,1", "trainer.max_epochs=1"], tmp_path)
+    bad, good = runs
+    defect(error)
+    try:
+        failures = make_in_turn(runs)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert list(failures) == [bad] and (good / "done").exists()
+    assert failures[bad].startswith(type(error).__name__) and "\n" not in failures[bad]
+    assert "Traceback" in (bad / "log.txt").read_text()
+    assert capsys.readouterr().err == f"Error: {failures[bad]}\n"
+    assert not (bad / "failed.txt").exists()  # It may be mended: the same command tries again.
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_side_by_side_too(
+    defect: Callable[[BaseException], None], tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    runs = plan([*tiny, "threads=1", "seed=0,1", "trainer.max_epochs=1"], tmp_path)
+    defect(ZeroDivisionError("a defect"))
+    failures = make(runs, 1, JobsProgress("runs", 2, 0))
+    ((folder, message),) = failures.items()
+    assert message.startswith("ZeroDivisionError: a defect (the traceback is in its log.txt)")
+    assert [run for run in runs if (run / "done").exists()] == [run for run in runs if run != folder]
+
+
+def test_a_stop_is_no_failure(
+    defect: Callable[[BaseException], None], tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    defect(Stopped())
+    with pytest.raises(Stopped):
+        make_in_turn(plan([*tiny, "seed=0,1"], tmp_path))

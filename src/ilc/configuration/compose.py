@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -15,6 +16,7 @@ from ilc.configuration.groups import CONF, choices
 from ilc.configuration.overrides import check_overrides
 from ilc.configuration.resolve import resolve
 from ilc.configuration.resolvers import register_resolvers
+from ilc.configuration.sweep_values import check_number_of_runs, swept_values
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
@@ -65,14 +67,15 @@ def combinations(overrides: Sequence[str]) -> list[list[str]]:
     """Every combination of overrides that name several values (``seed=0,1`` or ``seed=range(0,50)``).
 
     Raises:
-        UserError: one of them cannot be read.
+        UserError: one of them cannot be read or names no value, or there are too many combinations.
     """
     check_overrides(overrides)
     choices = []
     for text, entry in zip(overrides, OverridesParser.create().parse_overrides(list(overrides)), strict=True):
         if entry.is_sweep_override():
             key = text.split("=", 1)[0]
-            choices.append([f"{key}={value}" for value in entry.sweep_string_iterator()])
+            choices.append([f"{key}={value}" for value in swept_values(text, entry)])
         else:
             choices.append([text])
+    check_number_of_runs(math.prod(map(len, choices)))
     return [list(combination) for combination in product(*choices)]

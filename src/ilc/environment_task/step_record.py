@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, optim
 
 from ilc.environment_task.method import Method, Metrics
 from ilc.errors import UserError
@@ -78,6 +78,23 @@ class StepRecord:
         if not all(bool(p.isfinite().all()) for p in model.parameters()):
             step = self.first_step + len(self.risks)
             raise UserError(_diverged(f"a parameter is not finite after step {step}", lr))
+
+
+def check_optimizer(optimizer: optim.Optimizer, step: int) -> None:
+    """Whether all that the optimizer remembers is finite: where a square of a gradient is not, nothing moves.
+
+    Raises:
+        UserError: something is not.
+    """
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            for name, value in optimizer.state.get(parameter, {}).items():
+                if isinstance(value, Tensor) and not bool(value.isfinite().all()):
+                    raise UserError(
+                        f"training diverged: the optimizer's {name} is not finite after step {step}, so its "
+                        "parameters no longer move. Gradients or their squares leave float32: scale the data "
+                        "down, or take a smaller optimizer.lr. What was written before stays as it is"
+                    )
 
 
 def _mean(values: list[Tensor]) -> float:

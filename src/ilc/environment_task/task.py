@@ -19,7 +19,7 @@ from ilc.environment_task.fitting import check_fit
 from ilc.environment_task.method import Method, as_method
 from ilc.environment_task.optimizer import build_optimizer
 from ilc.environment_task.schedule import Schedule
-from ilc.environment_task.step_record import StepRecord
+from ilc.environment_task.step_record import StepRecord, check_optimizer
 from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
@@ -167,7 +167,12 @@ class EnvironmentTask:
         self.step += 1
 
     def evaluate(self) -> Metrics:
-        """Risk and accuracy of the training data and of every evaluation split; what method and model add."""
+        """Risk and accuracy of the training data and of every evaluation split; what method and model add.
+
+        Raises:
+            UserError: what the optimizer remembers is no longer finite.
+        """
+        check_optimizer(self.optimizer, self.step)
         metrics: Metrics = {}
         for name, split in {"train": self.data.pooled(), **self.data.evaluation}.items():
             some = split.spread(self.schedule.evaluation_examples)

@@ -105,7 +105,7 @@ def _state(folder: Path) -> str:
 
 def _message(folder: Path, state: str, summary: Mapping[str, Any]) -> str | None:
     if state == "failed":
-        return (folder / FAILED).read_text(errors="replace").strip()
+        return _text(folder / FAILED)
     warning = summary.get("warning")
     return None if warning is None else str(warning)
 
@@ -173,7 +173,12 @@ def _curves(evaluations: list[dict[str, Any]]) -> dict[str, list[float | None]]:
 
 
 def _end_of_log(folder: Path) -> str | None:
-    path = folder / LOG
-    if not path.is_file():
+    text = _text(folder / LOG)
+    return None if text is None else "\n".join(text.splitlines()[-LOG_LINES:])
+
+
+def _text(path: Path) -> str | None:
+    """What a run printed; not what a link in somebody else's folder points to on this machine."""
+    if path.is_symlink() or not path.is_file():
         return None
-    return "\n".join(path.read_text(errors="replace").splitlines()[-LOG_LINES:])
+    return path.read_text(errors="replace").strip()

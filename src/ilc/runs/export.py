@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from omegaconf import OmegaConf
 
-from ilc.atomic import write_atomically
+from ilc.atomic import check_file_path, write_atomically
 from ilc.configuration.resolve import METHOD_KEYS, method_of
 from ilc.errors import UserError
 from ilc.runs.run_files import CONFIG, is_done, read_config, read_metrics, read_provenance, read_summary
@@ -65,17 +64,28 @@ def identity_of(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, 
     """
     method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
     identity = {"experiment": values["name"], method: method_of(dict(values)), "seed": values["seed"]}
-    config = OmegaConf.create(dict(values))
-    return identity | {key: OmegaConf.select(config, key) for key in columns}
+    return identity | {key: _selected(values, key) for key in columns}
 
 
 def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> dict[Path, bytes]:
     """Both tables as CSV, under the paths ``PREFIX_runs.csv`` and ``PREFIX_curves.csv``."""
     tables = {"runs": runs} if curves is None else {"runs": runs, "curves": curves}
-    return {
-        prefix.with_name(f"{prefix.name}_{kind}.csv"): table.to_csv(index=False).encode()
-        for kind, table in tables.items()
-    }
+    return {table_path(prefix, kind): table.to_csv(index=False).encode() for kind, table in tables.items()}
+
+
+def table_path(prefix: Path, kind: str) -> Path:
+    """Where a table belongs.
+
+    Raises:
+        UserError: no file can be there.
+    """
+    if prefix.name in ("", ".."):
+        raise UserError(
+            f"cannot write tables to {prefix}: it is a folder. Name them too, as {prefix / 'mine'}"
+        )
+    path = prefix.with_name(f"{prefix.name}_{kind}.csv")
+    check_file_path(path)
+    return path
 
 
 def write_files(files: Mapping[Path, bytes]) -> list[Path]:
@@ -84,6 +94,8 @@ def write_files(files: Mapping[Path, bytes]) -> list[Path]:
     Raises:
         UserError: one cannot be written.
     """
+    for path in files:
+        check_file_path(path)
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
@@ -111,3 +123,10 @@ def _origin(folder: Path) -> dict[str, str]:
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
     own = identity_of(read_config(folder), columns)
     return own | {RUN: run_key(overrides_in(read_provenance(folder)["command"]))}
+
+
+def _selected(values: Any, key: str) -> Any:
+    """The value of a dotted key, None where there is none; a list or a section as text, to be sorted by."""
+    for part in key.split("."):
+        values = values.get(part) if isinstance(values, Mapping) else None
+    return str(values) if isinstance(values, (list, Mapping)) else values

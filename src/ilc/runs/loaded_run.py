@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from ilc.configuration.stored_targets import check_stored_targets
 from ilc.errors import UserError
 from ilc.runs.provenance import identity_of
 from ilc.runs.random_state import random_state, seed_everything, set_random_state
@@ -60,20 +62,26 @@ class LoadedRun:
         return self.task.data
 
 
-def load_run(folder: Path | str, device: str = "cpu") -> LoadedRun:
+def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ()) -> LoadedRun:
     """Load a run at its last checkpoint; global random numbers stay as they were.
+
+    A folder may come from somebody else. Its config is read as text, and only what the project's own files
+    under ``conf/`` name is built.
 
     Args:
         folder: of the run.
         device: where model and data are wanted.
+        allow: packages (``["mypackage"]``) whose classes the run's config may name too.
 
     Raises:
-        UserError: no run is there, it has no checkpoint yet, or a file is damaged.
+        UserError: no run is there, it has no checkpoint yet, a file is damaged, or its config names a class
+            that is not allowed.
     """
     folder = Path(folder)
     if not (folder / CONFIG).is_file():
         raise UserError(f"{folder} is no run folder, it has no {CONFIG}: give a folder that a run printed")
     content = read_config(folder)
+    check_stored_targets(content, str(folder / CONFIG), allow)
     if not (folder / CHECKPOINT).exists():
         raise UserError(
             f"{folder} has no checkpoint yet: give the run's command again and let it evaluate once"

@@ -12,7 +12,7 @@ from typing import Any
 from omegaconf import OmegaConf
 from torch import nn
 
-from ilc.atomic import write_atomically, write_json, write_text
+from ilc.atomic import cannot_write, write_atomically, write_json, write_text
 from ilc.configuration.resolve import differences
 from ilc.errors import UserError
 from ilc.locked import lock
@@ -130,9 +130,7 @@ class RunDirectory:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise UserError(
-                f"cannot write {path}: {error.strerror}. Make room and give the same command"
-            ) from error
+            raise UserError(cannot_write(path, error)) from error
         if written != len(line):
             raise UserError(f"cannot write {path}: no room left. Make room and give the same command")
 

@@ -53,14 +53,14 @@ def hashes(folder: Path) -> str:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The resolved config.
+    """The resolved config. The file is text: an interpolation (``${...}``) in it stays as it is written.
 
     Raises:
         UserError: the file is missing, damaged, or was changed after the run was done.
     """
 
     def understood(text: str) -> dict[str, Any]:
-        content = _object(OmegaConf.to_container(OmegaConf.create(text), resolve=True), "name", "seed")
+        content = _object(OmegaConf.to_container(OmegaConf.create(text), resolve=False), "name", "seed")
         check_type("name", content["name"], str)
         check_type("seed", content["seed"], int)
         return content

@@ -17,6 +17,7 @@ from ilc.processes import Processes, joined
 from ilc.runs.device import choose_device, peak_memory_mb
 from ilc.runs.freed_memory import keep_freed_memory
 from ilc.runs.loggers import Logger, make_logger
+from ilc.runs.movement import nothing_moved, weights_sha256
 from ilc.runs.progress import EpochProgress
 from ilc.runs.provenance import identity_of, provenance
 from ilc.runs.random_state import random_state, seed_everything, set_random_state
@@ -46,7 +47,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         Stopped: a signal asked for it, where the command listens (``ilc.stop_signals``).
     """
     keep_freed_memory()
-    with subnormals_are_zero(), joined() as processes, _one_speaker(processes), _memory_may_end():
+    with subnormals_are_zero(), joined() as processes, _one_speaker(processes):
         options = RunOptions.of(content)
         device = choose_device(options.device, options.threads)
         directory = RunDirectory(path, content, processes.is_writer)
@@ -55,7 +56,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
             summary = read_summary(path)
             print(_reached(options.title, summary))
             return summary
-        with directory.alone(), directory.failure_kept():
+        with directory.alone(), directory.failure_kept(), _numbers_may_end():
             begun = _Run(options, directory, device, processes)
             with finish_first():
                 return begun.go(command)
@@ -81,10 +82,16 @@ def _one_speaker(processes: Processes) -> Iterator[None]:
 
 
 @contextmanager
-def _memory_may_end() -> Iterator[None]:
+def _numbers_may_end() -> Iterator[None]:
+    """One message for torch's errors of what a user's numbers ask for: too much memory, too large a step."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
+        if "without overflow" in str(error):
+            raise UserError(
+                f"training diverged: a step multiplies by a number that leaves float32 ({error}). Take a "
+                "smaller optimizer.lr. What was written before stays as it is"
+            ) from error
         # torch's own type is CUDA's; on the CPU it is told by its words alone.
         if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
             what = " ".join(str(error).split())[:200]
@@ -112,6 +119,7 @@ class _Run:
         self._task: Task = options.build_task(device)
         print(f"{options.title}: data: {self._task.data.source}; device: {device}")
         self._data = identity_of(self._task.data)
+        self._before = weights_sha256(self._task)
         self._epoch = 0
         self._evaluations: list[Metrics] = []
         self._continue()
@@ -206,12 +214,16 @@ class _Run:
         """The selected evaluation, how it was selected and why the run ended, the task's remarks."""
         trainer, evaluations = self._options.trainer, self._evaluations
         selected = evaluations[RULES[trainer.selection](evaluations)]
+        remarks = self._task.remarks(evaluations, selected)
+        if self._before is not None and weights_sha256(self._task) == self._before:
+            own = [str(remarks["warning"])] if "warning" in remarks else []
+            remarks = {**remarks, "warning": "; ".join([nothing_moved(self._task.step), *own])}
         return {
             **selected,
             "selection": trainer.selection,
             "stopped": trainer.reason_to_stop(evaluations) or COMPLETED,
             "data_source": self._task.data.source,
-            **self._task.remarks(evaluations, selected),
+            **remarks,
             "parameters": sum(p.numel() for p in self._task.model.parameters() if p.requires_grad),
             "wall_seconds": time.monotonic() - self._began,
             "peak_memory_mb": peak_memory_mb(self._device),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -67,13 +69,13 @@ def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[s
 
 
 def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any] | str:
-    """As ``train``, but a run that fails by its own fault (it diverged) returns its message.
+    """As ``train``, but a run that fails returns its message, and the others of its sweep go on.
 
-    The message is kept in ``FAILED``.
+    That of a run that fails by its own fault (it diverged) is kept in ``FAILED``. After a defect of the code
+    the traceback is printed, into the run's log, and the same command tries again.
 
     Raises:
-        HydraException: an override that does not fit.
-        UserError: not the run's fault, such as a full disk.
+        UserError, OSError: not the run's fault, such as a full disk.
     """
     note = folder / FAILED
     try:
@@ -84,6 +86,11 @@ def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict
         write_text(note, f"{error}\n")
         print(f"Error: {error}", file=sys.stderr)  # Into its log.
         return str(error)
+    except OSError:
+        raise
+    except Exception as error:
+        traceback.print_exc()  # Into its log.
+        return _in_one_line(error)
     note.unlink(missing_ok=True)
     return summary
 
@@ -127,8 +134,24 @@ def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
         except UserError as error:
             failures[folder] = str(error)
             print(f"Error: {error}", file=sys.stderr)
+        except Exception as error:
+            failures[folder] = _in_one_line(error)
+            _add_to_log(folder, traceback.format_exc())
+            print(f"Error: {failures[folder]}", file=sys.stderr)
         print(folder.resolve())
     return failures
+
+
+def _in_one_line(error: Exception) -> str:
+    """What ended a run that nobody foresaw."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]} (the traceback is in its {LOG})"
+
+
+def _add_to_log(folder: Path, text: str) -> None:
+    with contextlib.suppress(OSError):  # The message has been told, and the folder may be why.
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / LOG).open("a") as file:
+            file.write(text)
 
 
 def _wait_for_the_dying(folder: Path) -> None:

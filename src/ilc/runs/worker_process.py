@@ -72,7 +72,8 @@ def do(content: bytes) -> bytes:
     except UserError as error:
         result = "error", str(error)
     except OSError as error:
-        result = "error", f"{error.filename or 'a file'}: {error.strerror or error}. Is there room for it?"
+        where = error.filename or "a file"
+        result = "error", f"{where}: {error.strerror or error}. Check that it is there and has room"
     except BaseException:
         result = "defect", traceback.format_exc()
     print(result[1], file=sys.stderr)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -153,3 +156,53 @@ def test_the_experiment_collects_trains_and_says_so(
     assert all(row["mask/density"] == 1 for row in runs["plain"])
     assert runs["masked"][-1]["mask/density"] < 1
     assert np.isfinite(runs["masked"][-1]["test/kl"])
+
+
+def test_each_flipped_bit_of_each_file_is_named(data_dir: Path, tmp_path: Path) -> None:
+    shutil.copytree(data_dir, tmp_path, dirs_exist_ok=True)
+    drawn = random.Random(0)
+    make_coinrun(str(tmp_path), **SIZES, n_validation=3)
+    files = sorted(tmp_path.glob("coinrun/*-3-seed*/*.npy"))
+    assert len(files) == 6
+    for path in files:
+        content = path.read_bytes()
+        for bit in [0, 8 * len(content) - 1, *drawn.sample(range(8 * 128, 8 * len(content)), 3)]:
+            damaged = bytearray(content)
+            damaged[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(damaged)
+            with pytest.raises(UserError, match=rf"{path.name} is missing or damaged \(.*remove .* again"):
+                make_coinrun(str(tmp_path), **SIZES, n_validation=3)
+        path.write_bytes(content)
+    make_coinrun(str(tmp_path), **SIZES, n_validation=3)
+
+
+def test_each_file_is_hashed_once_per_run(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed, digest = [], hashlib.file_digest
+    monkeypatch.setattr(
+        hashlib, "file_digest", lambda file, kind: hashed.append(file.name) or digest(file, kind)
+    )
+    make_coinrun(str(data_dir), **SIZES)
+    assert sorted(Path(name).name for name in hashed) == [
+        "test_distributions.npy",
+        "test_frames.npy",
+        "train_distributions.npy",
+        "train_frames.npy",
+    ]
+
+
+def test_states_without_hashes_are_collected_anew_and_others_refused(
+    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(data_dir, tmp_path, dirs_exist_ok=True)
+    (manifest,) = tmp_path.glob("coinrun/*-10-seed*/manifest.json")
+    content = json.loads(manifest.read_text())
+    frames = (manifest.parent / "train_frames.npy").read_bytes()
+    (manifest.parent / "train_frames.npy").write_bytes(frames[:-1] + b"\0")
+    manifest.write_text(json.dumps({key: value for key, value in content.items() if key != "sha256"}))
+    make_coinrun(str(tmp_path), **SIZES)
+    assert "so they are not trusted and collected anew" in capsys.readouterr().out
+    assert (manifest.parent / "train_frames.npy").read_bytes() == frames
+    for other in ({"mode": "easy"}, {"seed": 5}, {"sha256": {}}, {"sha256": []}, {"sha256": None}):
+        manifest.write_text(json.dumps({**content, **other}))
+        with pytest.raises(UserError, match=r"manifest.json is missing or damaged .*remove"):
+            make_coinrun(str(tmp_path), **SIZES)

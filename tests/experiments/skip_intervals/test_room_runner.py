@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from ilc.errors import UserError
 from ilc.experiments.skip_intervals.room_layouts import layouts
 from ilc.experiments.skip_intervals.room_runner import RoomRunner
+from ilc.sealed import save_sealed
 
 SMALL = {"n_train": 60, "n_validation": 60}
 NOISY = {
@@ -139,3 +141,35 @@ def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         RoomRunner(str(tmp_path), **options)  # type: ignore[arg-type]
+
+
+def without_a_hash(path: Path) -> None:
+    torch.save(torch.load(path, weights_only=True), path)
+
+
+def of_other_parameters(path: Path) -> None:
+    save_sealed(path, {**torch.load(path, weights_only=True), "parameters": "others"})
+
+
+def lacking_labels(path: Path) -> None:
+    state = torch.load(path, weights_only=True)
+    save_sealed(path, {**state, "labels": state["labels"][:-1]})
+
+
+def something_else(path: Path) -> None:
+    save_sealed(path, {"weights": torch.ones(3)})
+
+
+@pytest.mark.parametrize("put", [without_a_hash, of_other_parameters, lacking_labels, something_else])
+def test_what_was_not_made_here_is_made_anew(
+    put: Callable[[Path], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = {"n_train": 10, "n_validation": 10}
+    first = RoomRunner(str(tmp_path), **sizes)
+    (path,) = (tmp_path / "skip_intervals").glob("*.pt")
+    content = path.read_bytes()
+    put(path)
+    capsys.readouterr()
+    assert RoomRunner(str(tmp_path), **sizes).data.fingerprint() == first.data.fingerprint()
+    assert "made anew" in capsys.readouterr().out
+    assert path.read_bytes() == content

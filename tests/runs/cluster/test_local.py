@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import submitit
 
 from ilc.errors import UserError
 from ilc.runs.cluster.options import Cluster, load_cluster
@@ -159,3 +161,35 @@ def test_without_slurm_it_says_so(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="--cluster slurm needs Slurm's sbatch"):
         open_pool(cluster(executor="slurm"))
+
+
+class Planted:
+    """What somebody may put into a folder as a job's result: reading it runs code."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def test_results_that_were_there_before_are_not_read(
+    cluster: MakeCluster, toy_jobs: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = cluster()
+    place.folder.mkdir(parents=True)
+    planted = pickle.dumps(("success", Planted(tmp_path / "ran")))
+    submit = submitit.LocalExecutor.submit_array
+    # Here the number is the process's; of a queue it can be guessed.
+    (place.folder / "1_0_result.pkl").write_bytes(planted)
+    left = []
+
+    def submit_array(executor: Any, calls: Any) -> Any:
+        left.extend(place.folder.glob("*_result.pkl"))
+        return submit(executor, calls)
+
+    monkeypatch.setattr(submitit.LocalExecutor, "submit_array", submit_array)
+    results = dict(run_jobs([Job("fine", partial(toy_jobs.describe_process, "e"), tmp_path / "log")], place))
+    assert results["fine"][0] == "e"
+    assert left == []
+    assert not (tmp_path / "ran").exists()

@@ -26,6 +26,7 @@ from ilc.experiments.coinrun.collection_plan import HORIZON, CollectionOptions, 
 from ilc.experiments.coinrun.expert import Expert
 from ilc.experiments.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make_pinned_game
 from ilc.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_VALIDATION
+from ilc.experiments.coinrun.manifest import MANIFEST, damaged, hashes, read_manifest
 from ilc.experiments.coinrun.play import draw_actions
 from ilc.locked import locked
 from ilc.runs.jobs import run_jobs
@@ -33,7 +34,6 @@ from ilc.runs.workers import Job
 from ilc.seeding import seed_for
 
 STATES_PER_WORKER = 20_000
-MANIFEST = "manifest.json"
 
 _memmap: Any = open_memmap  # Numpy left it without types.
 
@@ -43,8 +43,9 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
 
     Arrays ``train_frames.npy`` ``[E * N, 3, 64, 64]``, ``test_frames.npy`` ``[M, 3, 64, 64]`` and perhaps
     ``validation_frames.npy`` (uint8), ``*_distributions.npy`` ``[..., 15]`` (float32) and
-    ``manifest.json``. Until all is there it lies in
-    a folder ``.part``, from which an interrupted collection continues. Says what it does.
+    ``manifest.json``, with the hash of each. Until all is there it lies in
+    a folder ``.part``, from which an interrupted collection continues. States whose manifest has no hashes
+    are collected anew. Says what it does.
 
     Raises:
         UserError: the folder cannot be written to, has no room, or holds a damaged dataset.
@@ -55,11 +56,14 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
     if options.n_validation:
         name += f"-{options.n_validation}"
     path = folder / f"{name}-seed{options.seed}-{expert.sha256[:8]}"
-    if (path / MANIFEST).exists():
+    if (path / MANIFEST).exists() and "sha256" in read_manifest(path, wanted):
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / f"{path.name}.lock"):
+            if (path / MANIFEST).exists() and "sha256" not in read_manifest(path, wanted):
+                print(f"{path} has no hashes of its files, so they are not trusted and collected anew")
+                shutil.rmtree(path)
             if not (path / MANIFEST).exists():
                 if path.exists():
                     raise UserError(damaged(path, MANIFEST, "not there"))
@@ -107,7 +111,7 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
         "test_levels": list(CLONING_TEST[: options.n_test]),
         "validation_levels": list(CLONING_VALIDATION[: options.n_validation]),
     }
-    write_json(part / MANIFEST, {**wanted, **levels})
+    write_json(part / MANIFEST, {**wanted, **levels, "sha256": hashes(part, arrays(options))})
     part.rename(path)
 
 
@@ -167,11 +171,6 @@ def _rows(options: CollectionOptions) -> dict[str, int]:
     train = options.n_levels * options.states_per_level
     rows = {"train": train, "test": options.n_test, "validation": options.n_validation}
     return {split: n for split, n in rows.items() if n}
-
-
-def damaged(path: Path, name: str, error: object) -> str:
-    """The message for a file of a dataset."""
-    return f"{path / name} is missing or damaged ({error}): remove {path}, and it is collected again"
 
 
 def _check_room(part: Path, options: CollectionOptions) -> None:

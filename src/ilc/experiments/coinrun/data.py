@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +47,7 @@ def make_coinrun(
     from ilc.experiments.coinrun.collect import arrays, collect
     from ilc.experiments.coinrun.collection_plan import CollectionOptions
     from ilc.experiments.coinrun.expert import load_expert
+    from ilc.experiments.coinrun.manifest import check_hashes
 
     if source not in SOURCES:
         raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
@@ -57,8 +57,9 @@ def make_coinrun(
     expert = load_expert()
     path = collect(Path(data_dir) / "coinrun", options, expert)
     shape = (n_environments, examples_per_environment)
-    mode, millions = _mode(path), expert.sheet["frames"] / 1e6
+    mode, millions = expert.sheet["mode"], expert.sheet["frames"] / 1e6
     files = {name: _mapped(path, name, *expected) for name, expected in arrays(options).items()}
+    check_hashes(path, files)
     frames, distributions = (
         torch.unflatten(files[f"train_{kind}.npy"], 0, shape) for kind in ("frames", "distributions")
     )
@@ -79,19 +80,9 @@ def make_coinrun(
     )
 
 
-def _mode(path: Path) -> str:
-    """Of the levels, as the manifest has it."""
-    from ilc.experiments.coinrun.collect import MANIFEST, damaged
-
-    try:
-        return str(json.loads((path / MANIFEST).read_text())["mode"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(damaged(path, MANIFEST, error)) from error
-
-
 def _mapped(path: Path, name: str, kind: type[np.generic], shape: tuple[int, ...]) -> Tensor:
     """One file, which must be of just this type and shape."""
-    from ilc.experiments.coinrun.collect import damaged
+    from ilc.experiments.coinrun.manifest import damaged
 
     try:
         # "c": pages are read when needed; writing, which nobody does, would not reach the file.

@@ -24,6 +24,9 @@ STEPS = 16
 WARM_UP = (10, 30)
 """Random steps before an example begins, both included."""
 
+PARTS = {"states": 1, "actions": 2, "next_states": 2, "rewards": 2}
+"""Arrays of the play, and how many of their first axes are ``[N, 16]``."""
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -49,7 +52,7 @@ def rollouts(folder: Path, environment: str, n: int, seed: int) -> tuple[Arrays,
         raise UserError(
             f"cannot write {path}: {error.strerror}; choose another folder, data_dir=..."
         ) from error
-    return _loaded(path)
+    return _loaded(path, n)
 
 
 def _keep(path: Path, arrays: Arrays) -> None:
@@ -62,15 +65,22 @@ def _keep(path: Path, arrays: Arrays) -> None:
     write_json(path / "manifest.json", {"sha256": hashes})
 
 
-def _loaded(path: Path) -> tuple[Arrays, str]:
+def _loaded(path: Path, n: int) -> tuple[Arrays, str]:
     remedy = f"remove {path}, and it is collected again"
     try:
         hashes: dict[str, str] = json.loads((path / "manifest.json").read_text())["sha256"]
+        if set(hashes) != set(PARTS):
+            raise ValueError(f"manifest.json names {sorted(hashes)} instead of {sorted(PARTS)}")
         arrays = {}
         for name, expected in hashes.items():
             if hashlib.sha256((path / f"{name}.npy").read_bytes()).hexdigest() != expected:
                 raise UserError(f"{path / name}.npy is not what was written: {remedy}")
             arrays[name] = np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            if (
+                arrays[name].dtype != np.float32
+                or arrays[name].shape[: PARTS[name]] != (n, STEPS)[: PARTS[name]]
+            ):
+                raise ValueError(f"{name}.npy holds {arrays[name].dtype} {arrays[name].shape}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged ({error}): {remedy}") from error
     return arrays, hashlib.sha256("".join(hashes.values()).encode()).hexdigest()

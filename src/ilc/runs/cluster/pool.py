@@ -51,6 +51,7 @@ class ClusterPool(Generic[T]):
         self._waiting: list[Job[T]] = []
         self._busy: dict[str, tuple[Job[T], submitit.Job[bytes]]] = {}
         self._absent: set[str] = set()
+        self._is_first = True
         self._asked = 0.0
         cluster.folder.mkdir(parents=True, exist_ok=True)
         self._executor = _executor(cluster)
@@ -114,6 +115,9 @@ class ClusterPool(Generic[T]):
         new, self._waiting = self._waiting, []
         if not new:
             return
+        if self._is_first:
+            self._is_first = False
+            self._forget_results()
         known = self._submitted()
         there = (queued() or set()) if known else set()
         for job in [job for job in new if known.get(str(job.log)) in there]:
@@ -132,12 +136,27 @@ class ClusterPool(Generic[T]):
             numbers = {str(job.log): number for number, (job, _) in self._busy.items()}
             write_json(self._cluster.folder / SUBMITTED, numbers)
 
+    def _forget_results(self) -> None:
+        """Remove results that were there before this command: reading one runs code, and none is waited for.
+
+        A job that has ended left all that counts in its run folder. One that is still in the queue, asked
+        only afterwards, has its result yet to write.
+        """
+        for path in self._cluster.folder.glob("*_result.pkl"):
+            path.unlink(missing_ok=True)
+
     def _submitted(self) -> dict[str, str]:
         path = self._cluster.folder / SUBMITTED
         if not self.queues or not path.exists():
             return {}
-        numbers: dict[str, str] = json.loads(path.read_text())
-        return numbers
+        try:
+            numbers = json.loads(path.read_text())
+            return {str(log): str(number) for log, number in numbers.items()}
+        except (OSError, ValueError, AttributeError) as error:
+            raise UserError(
+                f"{path} is damaged ({error}): remove it. Jobs that are still in the queue then end as those "
+                "of another command, or by scancel"
+            ) from error
 
     def _ended(self) -> list[str]:
         """Jobs of Slurm that have brought a result or never will."""

@@ -26,6 +26,9 @@ from ilc.runs.search.trial import Result, Trial
 if TYPE_CHECKING:
     from ilc.runs.search.server import Server
 
+UNKNOWN = "it left no message"
+"""Why a trial failed whose error the database lacks."""
+
 
 class Asker:
     """A search that is under way: its run folders in ``folder``, its trials there or on a server.
@@ -113,7 +116,7 @@ class Asker:
     def failures(self) -> dict[int, str]:
         """The trials that failed, and why."""
         failed = self.stored.get_trials(deepcopy=False, states=(TrialState.FAIL,))
-        return {trial.number: trial.user_attrs["error"] for trial in failed}
+        return {trial.number: trial.user_attrs.get("error", UNKNOWN) for trial in failed}
 
     def describe(self) -> str:
         """Trials under way and failed, and the best value so far."""
@@ -161,6 +164,6 @@ class Asker:
             raise UserError(
                 f"search {self._definition.name}: {len(failed)} trials failed, more than the {asked} "
                 "asked for. Change its space, or ask for more --trials. The last one: "
-                f"{failed[-1].user_attrs['error']}"
+                f"{failed[-1].user_attrs.get('error', UNKNOWN)}"
             )
         return states[TrialState.COMPLETE] + states[TrialState.RUNNING] < asked

@@ -17,6 +17,7 @@ from optuna.study import StudyDirection
 from ilc.atomic import write_json
 from ilc.errors import UserError
 from ilc.runs.search.definition import Definition
+from ilc.runs.search.stored_trials import check_database, check_trials, damaged
 
 if TYPE_CHECKING:
     from ilc.runs.search.server import Server
@@ -37,8 +38,8 @@ def open_storage(definition: Definition, folder: Path, server: Server | None = N
         server: what keeps its trials; None for a file in the folder.
 
     Raises:
-        UserError: another search of the same name is there, the folder belongs to another one, or it or the
-            server cannot be used.
+        UserError: another search of the same name is there, the folder belongs to another one, it or the
+            server cannot be used, or the trials are damaged or could not be this search's.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -47,9 +48,9 @@ def open_storage(definition: Definition, folder: Path, server: Server | None = N
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     if server is None:
         if (folder / SERVER).exists():
-            there = json.loads((folder / SERVER).read_text())["server"]
+            there = _note(folder)["server"]
             raise UserError(f"the trials of {folder} are on a server: add --storage {there}")
-        return _study(definition, f"sqlite:///{folder.resolve() / STORAGE}", str(folder))
+        return _in_file(definition, folder)
     if (folder / STORAGE).exists():
         raise UserError(
             f"the trials of {folder} are in its {STORAGE}: leave out --storage, or choose another --output"
@@ -57,7 +58,26 @@ def open_storage(definition: Definition, folder: Path, server: Server | None = N
     with server.answering(), server.trials() as trials:
         stored = _study(definition, trials, server.shown)
         _bind(stored, folder, server)
+        check_trials(stored, definition, server.shown)
         return stored
+
+
+def _in_file(definition: Definition, folder: Path) -> optuna.Study:
+    """The trials in the folder's own file.
+
+    Raises:
+        UserError: it is damaged, or of another search.
+    """
+    path = folder / STORAGE
+    check_database(path)
+    try:
+        stored = _study(definition, f"sqlite:///{path.resolve()}", str(folder))
+        check_trials(stored, definition, str(path))
+    except UserError:
+        raise
+    except Exception as error:  # Of SQLite, SQLAlchemy or Optuna: whatever it is, this file is its cause.
+        raise damaged(str(path), f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+    return stored
 
 
 def _study(definition: Definition, storage: str | BaseStorage, place: str) -> optuna.Study:
@@ -81,10 +101,26 @@ def _study(definition: Definition, storage: str | BaseStorage, place: str) -> op
     return stored
 
 
+def _note(folder: Path) -> dict[str, str]:
+    """What the folder says of its server: ``server`` and ``folder``.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    path = folder / SERVER
+    try:
+        values = json.loads(path.read_text())
+        return {key: str(values[key]) for key in ("server", "folder")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{path} is damaged ({error}): put back a copy, or choose another --output"
+        ) from error
+
+
 def _bind(stored: optuna.Study, folder: Path, server: Server) -> None:
     """Make sure that all askers use the same run folders: a trial must be found where it was begun."""
     note, there = folder / SERVER, stored.user_attrs.get("folder")
-    here = json.loads(note.read_text())["folder"] if note.exists() else None
+    here = _note(folder)["folder"] if note.exists() else None
     if there is None:
         here = here or secrets.token_hex(8)
         write_json(note, {"server": server.shown, "folder": here})

@@ -32,6 +32,7 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
         summary: dict[str, Any] = {}
         if trial.state == TrialState.COMPLETE:
             summary = {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
+            _check_value(trial, summary, definition, run)
         if repeats is not None:
             summary |= {"repeats": repeats, "wall_seconds": None}
         parameters = {key: trial.params[key] for key in definition.space if key in trial.params}
@@ -54,6 +55,18 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
         chosen = table.index.isin(_ranked(table, definition).index[:1])
         table.insert(list(table.columns).index("value"), "chosen", chosen)
     return table
+
+
+def _check_value(
+    trial: optuna.trial.FrozenTrial, summary: dict[str, Any], definition: Definition, run: Path
+) -> None:
+    """Whether the database says of a trial what its run does, whose files carry hashes."""
+    if summary.get(definition.metric) != trial.value:
+        raise UserError(
+            f"search {definition.name}: its database has {definition.metric} {trial.value} of trial "
+            f"{trial.number}, its run {run} has {summary.get(definition.metric)}: put back a copy of the "
+            "folder, or remove what was changed, and give the search's command again"
+        )
 
 
 def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
