@@ -15,6 +15,7 @@ from ilc.aggregators import GradientStatistics
 from ilc.gradients.by_layers import agrees, by_layers, known_answers, may_go_by_layers
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.objectives import Objective, ObjectiveFunction
+from ilc.precision import widened
 
 # Gradients held at once, in bytes. A CPU is fastest while they stay in its cache (1.3 times on a
 # 3 x 256 perceptron); an accelerator wants as many environments in one launch as memory allows.
@@ -79,7 +80,7 @@ def by_vmap(
         states.append(state)
     if model.training:
         keep_mean_of_buffers(model, states)
-    return EnvironmentGradients(torch.cat(risks), statistics, torch.cat(penalties))
+    return EnvironmentGradients(widened(torch.cat(risks)), statistics, widened(torch.cat(penalties)))
 
 
 def one_environment(
