@@ -72,7 +72,9 @@ def summed(
 
 def _summed_at_once(shares: Shares, parameter: Tensor, n: int, also: Sequence[str]) -> GradientStatistics:
     """The same for small ones, such as biases, where a handful of calls is what costs."""
-    votes = shares.of(slice(0, n))(slice(0, 1), parameter).to(wide_type(parameter.dtype)).flatten(1)
+    votes = (
+        shares.of(slice(0, n))(slice(0, 1), parameter.new_empty(0)).to(wide_type(parameter.dtype)).flatten(1)
+    )
     statistics = GradientStatistics(n, votes.sum(0), votes.sign().sum(0))
     for name in also:
         setattr(statistics, name, ON_REQUEST[name](votes).sum(0))
