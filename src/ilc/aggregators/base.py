@@ -64,7 +64,7 @@ class Aggregator:
         """Continue from there."""
 
     def __call__(self, gradients: Tensor) -> Tensor:
-        """Combine stacked gradients ``[E, *shape]`` into one update ``[*shape]``.
+        """Combine stacked gradients ``[E, *shape]`` into one update ``[*shape]`` of the same type.
 
         Raises:
             UserError: no environments, or not a floating-point tensor with an environment axis.
@@ -75,7 +75,7 @@ class Aggregator:
                 f"got {gradients.dtype} of shape {tuple(gradients.shape)}: stack one gradient per environment"
             )
         statistics = GradientStatistics.zeros(gradients[0], self.sums_on_request).add_(gradients)
-        return self.combine(statistics).update
+        return self.combine(statistics).update.to(gradients.dtype)
 
 
 def check_threshold(agreement_threshold: float) -> float:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ilc.precision import wide_type
+
 ON_REQUEST: dict[str, Callable[[Tensor], Tensor]] = {
     "log_sum": lambda gradients: gradients.abs().log_(),
     "square_sum": torch.square,
@@ -24,12 +26,12 @@ class GradientStatistics:
     """Running sums over the environments for one parameter tensor.
 
     They need memory O(P) whatever E is, can be filled one environment at a time or all at once,
-    and add up across processes.
+    and add up across processes. All sums are float32 or wider, for parameters of half precision too.
 
     Attributes:
         n_environments: how many environments have been added.
         total: sum of the gradients, shape of the parameter.
-        sign_sum: sum of the gradients' signs: whole numbers, held exactly in float32 or wider. A
+        sign_sum: sum of the gradients' signs: whole numbers, held exactly. A
             component that is exactly 0 casts no vote. NaN when the aggregator needs no votes.
         log_sum: sum of log |gradient|, or None when the aggregator does not ask for it. One exact
             zero makes it minus infinity, hence the geometric mean zero.
@@ -52,9 +54,9 @@ class GradientStatistics:
             like: the parameter.
             also: names of ``ON_REQUEST``.
         """
-        total = torch.zeros_like(like, requires_grad=False)
+        total = torch.zeros_like(like, dtype=wide_type(like.dtype), requires_grad=False)
         # Floating point, because converting every gradient's signs would cost as much as adding them.
-        sign_sum = torch.zeros_like(total, dtype=torch.promote_types(total.dtype, torch.float32))
+        sign_sum = torch.zeros_like(total)
         return cls(0, total, sign_sum, **{name: torch.zeros_like(total) for name in also})
 
     @classmethod
@@ -74,7 +76,8 @@ class GradientStatistics:
         self.total += _sum(gradients, self.total.dtype)
         requested = self.requested
         # A few environments at a time, so that the temporaries stay small and in the cache.
-        for few in torch.split(gradients, 8):
+        for part in torch.split(gradients, 8):
+            few = part.to(self.total.dtype)
             self.sign_sum += _sum(few.sign(), self.sign_sum.dtype)
             for name, running in requested.items():
                 running.add_(_sum(ON_REQUEST[name](few), running.dtype))
@@ -82,5 +85,5 @@ class GradientStatistics:
 
 
 def _sum(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Sum over the first axis, without a copy where there is but one environment."""
+    """Sum over the first axis in that type, without a copy where there is but one environment."""
     return values[0] if len(values) == 1 else values.sum(0, dtype=dtype)

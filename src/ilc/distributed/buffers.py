@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
+
+from ilc.gradients.mean_of_buffers import change_of, is_continuous, mean_of
+from ilc.precision import widened
 
 
 class MeanOfBuffers:
@@ -15,29 +17,25 @@ class MeanOfBuffers:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        kept = list(model.buffers()) if model.training else []
-        # A truth value has no mean: each process keeps its own.
-        self._buffers = [buffer for buffer in kept if buffer.dtype != torch.bool]
+        self._buffers = list(model.buffers()) if model.training else []
         self._start = [buffer.clone() for buffer in self._buffers]
 
     def changes(self, counts: Sequence[int], rank: int) -> list[Tensor]:
-        """What this process's environments did to each buffer, weighted so that a sum is the mean.
+        """What this process's environments did to each buffer, weighted by their number.
 
         Args:
             counts: environments of each process.
             rank: of this one.
         """
-        # Counters advance alike in every environment: the first process that has one speaks for all.
-        speaks = rank == next(r for r, count in enumerate(counts) if count)
-        changes = []
-        for buffer, start in zip(self._buffers, self._start, strict=True):
-            if buffer.is_floating_point():
-                changes.append((buffer - start) * (counts[rank] / sum(counts)))
-            else:
-                changes.append((buffer - start).long() * speaks)
-        return changes
+        self._n = sum(counts)
+        return [
+            (widened(buffer) - widened(start)) * (counts[rank] / self._n)
+            if is_continuous(buffer)
+            else change_of(start, buffer) * counts[rank]
+            for buffer, start in zip(self._buffers, self._start, strict=True)
+        ]
 
     def apply(self, changes: Sequence[Tensor]) -> None:
-        """Set the buffers to where they started plus the sums of all processes' changes."""
+        """Set the buffers to their mean over all environments, from the sums of all processes' changes."""
         for buffer, start, change in zip(self._buffers, self._start, changes, strict=True):
-            buffer.copy_(start + change)
+            buffer.copy_(start + change if is_continuous(buffer) else mean_of(start, change, self._n))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ilc.aggregators import Aggregator
 from ilc.aggregators.joint import JointAggregator
 from ilc.errors import UserError
+from ilc.gradients.dense_embeddings import dense_embeddings
 from ilc.gradients.environment import EnvironmentGradients
 from ilc.gradients.example_check import check_shares
 from ilc.gradients.example_local import example_local
@@ -167,17 +168,18 @@ def _gradients(
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else total
         way = partial(in_groups, way) if isinstance(x, list) else way
-    try:
-        if gradients in ("per_example", "per_example_share"):
-            check_shares(model, loss_fn, x, y)
-        if gradients not in PASS_PER_ENVIRONMENT:
-            return way(model, loss_fn, x, y)
-        with nothing_left_behind(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
-            return way(model, loss_fn, x, y)
-    except UserError:
-        raise
-    except Exception as error:
-        raise explained(error, gradients, WAYS, model, loss_fn, x, y) from error
+    with dense_embeddings(model):
+        try:
+            if gradients in ("per_example", "per_example_share"):
+                check_shares(model, loss_fn, x, y)
+            if gradients not in PASS_PER_ENVIRONMENT:
+                return way(model, loss_fn, x, y)
+            with nothing_left_behind(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
+                return way(model, loss_fn, x, y)
+        except UserError:
+            raise
+        except Exception as error:
+            raise explained(error, gradients, WAYS, model, loss_fn, x, y) from error
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:
@@ -191,7 +193,7 @@ def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggr
         # What is no longer needed goes first: its memory is warm, and new memory is slow to come by.
         parameters[name].grad = None
         update, share = aggregator.combine(statistics.pop(name))
-        parameters[name].grad = update
+        parameters[name].grad = update.to(parameters[name].dtype)
         kept_share[name] = share
         kept += share * update.numel()
         size += update.numel()

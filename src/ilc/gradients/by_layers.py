@@ -21,6 +21,7 @@ from ilc.gradients.shares.rules import RULES
 from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import layers_of, watched
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import widened
 
 # Their rules take any axes between environment and features.
 _KINDS = (nn.Linear, nn.LayerNorm, nn.Embedding)
@@ -63,7 +64,8 @@ def by_layers(
             statistics[name] = GradientStatistics.zeros(p, also)
             statistics[name].n_environments = shape[0]
     ordered = {name: statistics[name] for name in trainable}
-    return EnvironmentGradients(objectives.risk.detach(), ordered, objectives.penalty.detach())
+    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risks, ordered, penalties)
 
 
 def _by_environment(values: Tensor, shape: torch.Size) -> Tensor:

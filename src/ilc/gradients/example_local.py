@@ -18,6 +18,7 @@ from ilc.gradients.shares.rules import RULES
 from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import layers_of, watched
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import is_narrow, widened
 
 
 def example_local(
@@ -85,9 +86,19 @@ def example_local(
     with following(model, collect_batch_norm, starts) as following_, watched(layers, collect, starts):
         objectives = example_objectives(loss_fn, model(inputs.detach().flatten(0, 1)), targets)
         risk = objectives.loss.sum()
-        totals = torch.autograd.grad(
-            risk, list(trainable.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+        # In half precision a sum over many examples may be out of range where their mean is not.
+        narrow = torch.is_autocast_enabled(inputs.device.type) or any(
+            is_narrow(p.dtype) for p in trainable.values()
         )
+        divisor = n if narrow else 1
+        gradients = torch.autograd.grad(
+            risk / divisor,
+            list(trainable.values()),
+            retain_graph=True,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+        totals = [g if divisor == 1 else widened(g) * divisor for g in gradients]
         local = True
         following_.start_local_pass()
         if starts:
@@ -98,4 +109,5 @@ def example_local(
             statistics[name].n_environments = n
         statistics[name].total = total
     ordered = {name: statistics[name] for name in trainable}
-    return EnvironmentGradients(objectives.risk.detach(), ordered, objectives.penalty.detach())
+    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risks, ordered, penalties)

@@ -11,11 +11,13 @@ from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients.environment import (
     EnvironmentGradients,
+    dense,
     refuse_reentrant_checkpoints,
     trainable_parameters,
 )
 from ilc.gradients.example_objectives import example_objectives
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import widened
 
 
 def example_loss(
@@ -71,8 +73,9 @@ def example_loss(
             materialize_grads=True,
         )
         for running, gradient in zip(statistics.values(), gradients, strict=True):
-            running.add_(gradient if batched else gradient.unsqueeze(0))
-    return EnvironmentGradients(objectives.risk.detach(), statistics, objectives.penalty.detach())
+            running.add_(gradient if batched else dense(gradient).unsqueeze(0))
+    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risks, statistics, penalties)
 
 
 def chunk_that_fits(n: int, free: int, activations: int, parameters: int) -> int:

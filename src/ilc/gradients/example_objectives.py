@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from ilc.errors import UserError
-from ilc.gradients.environment import as_objective, checked_risk
+from ilc.gradients.environment import checked_risk, scalar_objective
 from ilc.objectives import Objective, ObjectiveFunction
 
 
@@ -31,7 +31,7 @@ def example_objectives(loss_fn: ObjectiveFunction, outputs: Tensor, targets: Ten
         )
     if len(outputs) != len(targets):
         raise UserError(f"the model must return one row per example, got {len(outputs)} for {len(targets)}")
-    each = vmap(lambda output, target: as_objective(loss_fn(output, target)), randomness="different")
+    each = vmap(lambda output, target: scalar_objective(loss_fn(output, target)), randomness="different")
     objectives: Objective = each(outputs.unsqueeze(1), targets)
     checked_risk(objectives.loss[0])
     return objectives

@@ -15,6 +15,7 @@ from ilc.gradients.shares.rules import RULES, WRITTEN_OUT
 from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import layers_of, watched
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import widened
 
 
 def example_share(
@@ -76,4 +77,5 @@ def example_share(
             statistics[name] = GradientStatistics.zeros(p, also)
             statistics[name].n_environments = n
     ordered = {name: statistics[name] for name in trainable}
-    return EnvironmentGradients(objectives.risk.detach(), ordered, objectives.penalty.detach())
+    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risks, ordered, penalties)

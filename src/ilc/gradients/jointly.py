@@ -15,6 +15,7 @@ from ilc.errors import UserError
 from ilc.gradients.environment import (
     EnvironmentGradients,
     checked_objective,
+    dense,
     refuse_reentrant_checkpoints,
     scalar_objective,
     trainable_parameters,
@@ -22,6 +23,7 @@ from ilc.gradients.environment import (
 from ilc.gradients.mean_of_buffers import MeanOfBuffers
 from ilc.gradients.vectorized import keep_mean_of_buffers, one_environment, over_environments, state_of
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import is_narrow, widened
 from ilc.processes import ALONE, Processes
 
 
@@ -30,9 +32,10 @@ class AllTogether:
     """``Together`` of this process's environments; see there.
 
     Attributes:
-        losses: ``[E']``, with their graph.
+        losses: ``[E']``, with their graph, or where ``jointly`` follows that by itself without.
         risks: ``[E']``.
         parameters: what is trained.
+        graphs: the same losses with their graphs: ``[E']`` from the copies, else a scalar each.
         copies: the parameters once for each environment, ``[E', ...]``, where the losses came from these.
         counts: environments of each process.
         processes: who share the step.
@@ -41,6 +44,7 @@ class AllTogether:
     losses: Tensor
     risks: Tensor
     parameters: Sequence[Tensor]
+    graphs: Tensor | Sequence[Tensor]
     copies: Sequence[Tensor]
     counts: Sequence[int]
     processes: Processes
@@ -53,17 +57,16 @@ class AllTogether:
     def rows(self, create_graph: bool = False) -> Tensor:
         """``[E', P]``: one backward pass, or without copies one for each environment."""
         if self.copies:
+            assert isinstance(self.graphs, Tensor), "what copies are for"
             # Each loss depends on its own copy alone.
-            gradients = _differentiated(self.losses.sum(), self.copies, create_graph)
-            return torch.cat([gradient.flatten(1) for gradient in gradients], 1)
+            gradients = _differentiated(self.graphs.sum(), self.copies, create_graph)
+            return torch.cat([widened(gradient).flatten(1) for gradient in gradients], 1)
         found = [
-            torch.cat(
-                [gradient.flatten() for gradient in _differentiated(loss, self.parameters, create_graph)]
-            )
-            for loss in self.losses
+            torch.cat([widened(g).flatten() for g in _differentiated(loss, self.parameters, create_graph)])
+            for loss in self.graphs
         ]
         width = sum(p.numel() for p in self.parameters)
-        return torch.stack(found) if found else self.losses.new_zeros(0, width)
+        return torch.stack(found) if found else self.risks.new_zeros(0, width)
 
     @property
     def _own(self) -> slice:
@@ -83,9 +86,10 @@ class AllTogether:
 
 
 def _differentiated(loss: Tensor, tensors: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
-    return torch.autograd.grad(
+    found = torch.autograd.grad(
         loss, tensors, retain_graph=True, create_graph=create_graph, allow_unused=True, materialize_grads=True
     )
+    return tuple(dense(gradient) for gradient in found)
 
 
 def jointly(
@@ -123,22 +127,35 @@ def jointly(
     parameters = trainable_parameters(model)
     tensors = isinstance(inputs, Tensor) and isinstance(targets, Tensor) and len(inputs) > 0
     copies: dict[str, Tensor] = {}
+    # Autograd would add the environments up in the parameters' type.
+    narrow = any(is_narrow(p.dtype) for p in parameters.values())
+    graphs: Tensor | list[Tensor]
     if gradients == "vectorized" and tensors:
-        if aggregator.needs_rows:
+        if aggregator.needs_rows or narrow:
             copies = {name: p.expand(len(inputs), *p.shape) for name, p in parameters.items()}
         losses, risks, penalties = _at_once(model, loss_fn, inputs, targets, copies)
+        graphs = losses
     else:
-        losses, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
+        graphs, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
+        losses = torch.stack(graphs) if graphs else risks
+        if narrow and graphs:
+            losses = losses.detach().requires_grad_()
     everything = list(parameters.values())
     together = AllTogether(
-        losses, risks, everything, list(copies.values()), counts or [len(inputs)], processes
+        losses, risks, everything, graphs, list(copies.values()), counts or [len(inputs)], processes
     )
-    if len(losses):
-        refuse_reentrant_checkpoints(losses.sum(), model)
+    if len(graphs):
+        refuse_reentrant_checkpoints(torch.stack(tuple(graphs)).sum(), model)
     loss, added = aggregator.loss(together)
     found = [torch.zeros_like(p) for p in everything]
     if loss.requires_grad:
-        found = list(torch.autograd.grad(loss, everything, allow_unused=True, materialize_grads=True))
+        found = list(_differentiated(loss, everything, create_graph=False))
+    found = [widened(gradient) for gradient in found]
+    if losses.is_leaf and losses.requires_grad:
+        (weights,) = _differentiated(loss, [losses], create_graph=False)
+        for weight, graph in zip(weights, graphs, strict=True):
+            more = _differentiated(graph, everything, create_graph=False)
+            found = [total + weight * widened(gradient) for total, gradient in zip(found, more, strict=True)]
     # ``combine`` divides by E, once the processes' parts are added up.
     n = together.n_environments
     statistics = {
@@ -158,17 +175,17 @@ def _at_once(
     )
     if model.training:
         keep_mean_of_buffers(model, [state])
-    return losses, risks, penalties
+    return losses, widened(risks), widened(penalties)
 
 
 def _one_by_one(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The same, for any model."""
+) -> tuple[list[Tensor], Tensor, Tensor]:
+    """The same, for any model; each loss by itself, so that it can be differentiated without the others."""
     like = next(iter(trainable_parameters(model).values()))
     if not len(inputs):
-        nothing = like.new_zeros(0).detach()
-        return nothing, nothing, nothing
+        nothing = widened(like.new_zeros(0).detach())
+        return [], nothing, nothing
     objectives = []
     with MeanOfBuffers(model) as buffers:
         for x, y in zip(inputs, targets, strict=True):
@@ -177,4 +194,4 @@ def _one_by_one(
             buffers.collect()
     risks = torch.stack([objective.risk.detach() for objective in objectives])
     penalties = torch.stack([objective.penalty.detach() for objective in objectives])
-    return torch.stack([objective.loss for objective in objectives]), risks, penalties
+    return [objective.loss for objective in objectives], widened(risks), widened(penalties)

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ilc.errors import UserError
+from ilc.precision import wide_type
 
 
 class MeanOfBuffers:
     """Lets environments update the model's buffers from the same start; leaves their mean over environments.
 
     A buffer may be written in place or assigned anew: afterwards the model has the tensor it had before, with
-    new values. In evaluation mode nothing is expected to move.
+    new values. One tensor in several places, or several in the same memory, stay so during the passes. Means
+    of whole numbers and of truth values are rounded. In evaluation mode nothing is expected to move.
     """
 
     def __init__(self, model: nn.Module) -> None:
         modules = list(model.named_modules()) if model.training else []
-        self._places = [
-            (f"{name}.{key}".lstrip("."), module._buffers, key, buffer)
-            for name, module in modules
-            for key, buffer in module._buffers.items()
-            if buffer is not None
-        ]
-        self._start = [buffer.clone() for *_, buffer in self._places]
-        self._sums = [torch.zeros_like(buffer) for *_, buffer in self._places]
+        places: dict[int, list[tuple[str, dict[str, Tensor | None], str]]] = {}
+        self._buffers: list[Tensor] = []
+        for name, module in modules:
+            for key, buffer in module._buffers.items():
+                if buffer is None:
+                    continue
+                if id(buffer) not in places:
+                    self._buffers.append(buffer)
+                where = places.setdefault(id(buffer), [])
+                where.append((f"{name}.{key}".lstrip("."), module._buffers, key))
+        self._places = list(places.values())
+        self._overlapping = bool(overlapping(self._buffers))
+        self._start = self._copies(self._buffers)
+        self._sums = [torch.zeros_like(buffer, dtype=_sum_type(buffer)) for buffer in self._buffers]
         self._n = 0
 
     def __enter__(self) -> MeanOfBuffers:
@@ -35,36 +46,86 @@ class MeanOfBuffers:
 
         Copies, because the graph of an earlier pass may still hold the ones that it had.
         """
-        for (_, buffers, key, _), start in zip(self._places, self._start, strict=True):
-            buffers[key] = start.clone()
+        self._put(self._copies(self._start))
 
     def collect(self, n_environments: int = 1) -> None:
         """Add what a pass over some environments left, which is their mean.
 
         Raises:
-            UserError: a buffer of another shape than before.
+            UserError: a buffer of another shape than before, or one of two modules that is no longer shared.
         """
         self._n += n_environments
-        for (name, buffers, key, buffer), total in zip(self._places, self._sums, strict=True):
+        for places, buffer, start, total in zip(
+            self._places, self._buffers, self._start, self._sums, strict=True
+        ):
+            name, buffers, key = places[0]
             now = buffers[key]
+            check_still_one({name: buffers[key] for name, buffers, key in places})
             if now is None or now.shape != buffer.shape:
                 raise UserError(
                     f"the forward pass changes the shape of the buffer {name}, so that there is no mean over "
                     "environments: give it its final shape from the start, or keep it outside the model"
                 )
-            if buffer.is_floating_point():
-                total.add_(now.detach(), alpha=n_environments)
-            elif now is not buffer:
-                buffer.copy_(now)
+            total.add_(change_of(start, now.detach()), alpha=n_environments)
 
     def __exit__(self, error: type[BaseException] | None, *details: object) -> None:
-        if error is not None:
-            for (_, buffers, key, buffer), start in zip(self._places, self._start, strict=True):
-                buffers[key] = buffer
-                buffer.copy_(start)
-            return
-        for (_, buffers, key, buffer), total in zip(self._places, self._sums, strict=True):
-            buffers[key] = buffer
-            # Counters advance alike in every environment: the last value is already in place.
-            if buffer.is_floating_point():
-                buffer.copy_(total / self._n)
+        self._put(self._buffers)
+        means = self._start
+        if error is None:
+            means = [
+                mean_of(start, total, self._n) for start, total in zip(self._start, self._sums, strict=True)
+            ]
+        with torch.no_grad():
+            for buffer, mean in zip(self._buffers, means, strict=True):
+                buffer.copy_(mean)
+
+    def _copies(self, tensors: list[Tensor]) -> list[Tensor]:
+        if self._overlapping:  # Copies overlap alike.
+            return copy.deepcopy([tensor.detach() for tensor in tensors])
+        return [tensor.clone() for tensor in tensors]
+
+    def _put(self, tensors: list[Tensor]) -> None:
+        for places, tensor in zip(self._places, tensors, strict=True):
+            for _, buffers, key in places:
+                buffers[key] = tensor
+
+
+def check_still_one(values: dict[str, Tensor | None]) -> None:
+    """Raise UserError unless these buffers, which were one, still are."""
+    if len(set(map(id, values.values()))) > 1:
+        raise UserError(
+            f"{' and '.join(values)} are one buffer, and the forward pass assigns one of them anew: write it "
+            "in place (buffer.copy_(...)), so that they stay one"
+        )
+
+
+def overlapping(buffers: Iterable[Tensor]) -> set[int]:
+    """The ``id`` of those whose memory another one has too."""
+    owners: dict[tuple[torch.device, int], list[Tensor]] = {}
+    for buffer in buffers:
+        if buffer.layout == torch.strided and buffer.numel():
+            owners.setdefault((buffer.device, buffer.untyped_storage().data_ptr()), []).append(buffer)
+    return {id(buffer) for group in owners.values() if len(group) > 1 for buffer in group}
+
+
+def is_continuous(buffer: Tensor) -> bool:
+    """Whether a mean of such buffers is one too; that of whole numbers and truth values has to be rounded."""
+    return buffer.is_floating_point() or buffer.is_complex()
+
+
+def _sum_type(buffer: Tensor) -> torch.dtype:
+    return wide_type(buffer.dtype) if is_continuous(buffer) else torch.int64
+
+
+def change_of(start: Tensor, now: Tensor) -> Tensor:
+    """What is added up over environments: continuous values, or the difference of whole numbers."""
+    if is_continuous(start):
+        return now.to(_sum_type(start))
+    return now.to(start.dtype).long() - start.long()
+
+
+def mean_of(start: Tensor, total: Tensor, n: int) -> Tensor:
+    """The mean of ``n`` buffers from the sum of ``change_of``; whole numbers rounded, a half upwards."""
+    if is_continuous(start):
+        return total / n
+    return (start.long() + torch.div(2 * total + n, 2 * n, rounding_mode="floor")).to(start.dtype)

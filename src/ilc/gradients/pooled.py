@@ -14,6 +14,7 @@ from ilc.gradients.environment import (
     trainable_parameters,
 )
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import widened
 
 
 def pooled(
@@ -32,7 +33,8 @@ def pooled(
     objective = checked_objective(loss_fn(model(inputs.flatten(0, 1)), targets.flatten(0, 1)))
     gradients = differentiated(objective.loss, model, parameters)
     statistics = {
-        name: GradientStatistics.without_votes(1, gradient)
+        name: GradientStatistics.without_votes(1, widened(gradient))
         for name, gradient in zip(parameters, gradients, strict=True)
     }
-    return EnvironmentGradients(objective.risk.detach()[None], statistics, objective.penalty.detach()[None])
+    risk, penalty = (widened(value.detach()[None]) for value in (objective.risk, objective.penalty))
+    return EnvironmentGradients(risk, statistics, penalty)

@@ -16,6 +16,7 @@ from ilc.gradients.environment import (
 )
 from ilc.gradients.mean_of_buffers import MeanOfBuffers
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import widened
 
 
 def sequential(
@@ -33,14 +34,17 @@ def sequential(
     """
     parameters = trainable_parameters(model)
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
-    # Allocated up front: many small tensors, made between large ones, would scatter the memory.
-    parameter = next(iter(parameters.values()))
-    risks = torch.empty(len(inputs), dtype=parameter.dtype, device=parameter.device)
-    penalties = torch.empty_like(risks)
+    risks = penalties = torch.empty(0)
     with MeanOfBuffers(model) as buffers:
         for e in range(len(inputs)):
             buffers.restart()
             objective = checked_objective(loss_fn(model(inputs[e]), targets[e]))
+            if e == 0:
+                # Allocated once: many small tensors, made between large ones, would scatter the memory.
+                risks, penalties = (
+                    widened(value.detach()).repeat(len(inputs))
+                    for value in (objective.risk, objective.penalty)
+                )
             gradients = differentiated(objective.loss, model, parameters)
             for running, gradient in zip(statistics.values(), gradients, strict=True):
                 running.add_(gradient.unsqueeze(0))

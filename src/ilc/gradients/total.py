@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.func import grad
 
@@ -13,12 +14,14 @@ from ilc.gradients.environment import (
     trainable_parameters,
 )
 from ilc.gradients.vectorized import (
+    by_vmap,
     keep_mean_of_buffers,
     one_environment,
     over_environments,
     state_of,
 )
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import is_narrow, widened
 
 
 def total(
@@ -27,22 +30,28 @@ def total(
     """Differentiate the sum of the risks, for aggregators with ``needs_votes = False``.
 
     BatchNorm and dropout behave as in ``vectorized``. The statistics hold no votes: their
-    ``sign_sum`` is NaN.
+    ``sign_sum`` is NaN. One pass adds the environments up in the parameters' own type; where that is half
+    precision, every environment has a gradient of its own after all (``by_vmap``).
 
     Raises:
         UserError: as ``vectorized``.
     """
     parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
+    if any(is_narrow(p.dtype) for p in parameters.values()):
+        return by_vmap(model, loss_fn, inputs, targets)
+    # Under autocast sums over the environments are in half precision: of a mean they stay in its range.
+    divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
 
     def summed(trainable: dict[str, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         losses, seen = each(trainable, state_of(model, len(inputs)), inputs, targets)
-        return checked_risk(losses.sum()), seen
+        return checked_risk(losses.sum() / divisor), seen
 
     gradients, (risks, penalties, state) = grad(summed, has_aux=True)(parameters)
     if model.training:
         keep_mean_of_buffers(model, [state])
     statistics = {
-        name: GradientStatistics.without_votes(len(inputs), gradient) for name, gradient in gradients.items()
+        name: GradientStatistics.without_votes(len(inputs), gradient if divisor == 1 else gradient * divisor)
+        for name, gradient in gradients.items()
     }
-    return EnvironmentGradients(risks, statistics, penalties)
+    return EnvironmentGradients(widened(risks), statistics, widened(penalties))

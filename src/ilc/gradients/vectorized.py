@@ -12,9 +12,12 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from ilc.aggregators import GradientStatistics
+from ilc.errors import UserError
 from ilc.gradients.by_layers import agrees, by_layers, known_answers, may_go_by_layers
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
+from ilc.gradients.mean_of_buffers import change_of, check_still_one, is_continuous, mean_of, overlapping
 from ilc.objectives import Objective, ObjectiveFunction
+from ilc.precision import wide_type, widened
 
 # Gradients held at once, in bytes. A CPU is fastest while they stay in its cache (1.3 times on a
 # 3 x 256 perceptron); an accelerator wants as many environments in one launch as memory allows.
@@ -79,7 +82,7 @@ def by_vmap(
         states.append(state)
     if model.training:
         keep_mean_of_buffers(model, states)
-    return EnvironmentGradients(torch.cat(risks), statistics, torch.cat(penalties))
+    return EnvironmentGradients(widened(torch.cat(risks)), statistics, widened(torch.cat(penalties)))
 
 
 def one_environment(
@@ -92,13 +95,20 @@ def one_environment(
     Beside it come the detached risk and penalty, and the buffers as the model left them.
     """
     frozen = {name: p for name, p in model.named_parameters() if not p.requires_grad}
+    names: dict[int, list[str]] = {}
+    for name, buffer in model.named_buffers(remove_duplicate=False):
+        names.setdefault(id(buffer), []).append(name)
+    shared = [every for every in names.values() if len(every) > 1]
 
     def losses(
         trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         tensors = {**frozen, **trainable, **state}
+        tensors |= {name: state[every[0]] for every in shared for name in every}
         outputs = functional_call(model, tensors, (x,))
         loss, risk, penalty = check(loss_fn(outputs, y))
+        for every in shared:
+            check_still_one({name: tensors[name] for name in every})
         # Written in place or assigned anew: functional_call has put both back into the dictionary.
         return loss, (risk.detach(), penalty.detach(), {name: tensors[name].detach() for name in state})
 
@@ -138,8 +148,24 @@ def state_of(model: nn.Module, n_environments: int) -> dict[str, Tensor]:
 
 
 def keep_mean_of_buffers(model: nn.Module, states: list[dict[str, Tensor]]) -> None:
-    """Set each buffer to its mean over the environments, whose own ``[E, ...]`` are in ``states``."""
+    """Set each buffer to its mean over the environments, whose own ``[E, ...]`` are in ``states``.
+
+    Raises:
+        UserError: a buffer that changes shares memory with another.
+    """
+    means, entangled = {}, overlapping(model.buffers())
     for name, buffer in model.named_buffers():
         per_environment = torch.cat([state[name] for state in states])
-        # Counters advance alike in every environment, so any of them will do.
-        buffer.copy_(per_environment.mean(0) if buffer.is_floating_point() else per_environment[-1])
+        if id(buffer) in entangled and bool((per_environment != buffer).any()):
+            raise UserError(
+                f"the forward pass changes the buffer {name}, whose memory another buffer has too, and "
+                "gradients='vectorized' gives every environment a copy of each: use gradients='sequential'"
+            )
+        if is_continuous(buffer):
+            means[name] = per_environment.mean(0, dtype=wide_type(buffer.dtype))
+        else:
+            changes = change_of(buffer, per_environment)
+            means[name] = mean_of(buffer, changes.sum(0), len(per_environment))
+    with torch.no_grad():
+        for name, buffer in model.named_buffers():
+            buffer.copy_(means[name])

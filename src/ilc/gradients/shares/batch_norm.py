@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ilc.kernels.batch_norm import normalise_backward
 from ilc.kernels.compiled import usable
+from ilc.precision import widened
 
 
 class Seen(NamedTuple):
@@ -52,37 +53,41 @@ class Followed:
 
     def look(self, x: Tensor, weight: Tensor | None, delta: Tensor) -> Tensor:
         """Keep what the local pass needs; return what it hands to the layer below."""
-        scale = self.invstd if weight is None else self.invstd * weight.detach()
+        mean, invstd = widened(self.mean), widened(self.invstd)
+        scale = invstd if weight is None else invstd * weight.detach()
         count = x.numel() // x.shape[1]
-        delta = delta.to(self.mean.dtype).contiguous()
+        delta = delta.to(mean.dtype).contiguous()
+        backward = _backward
         if usable(delta) and x.dtype == delta.dtype and x.is_contiguous():
-            normalised, passed, ones, normed = normalise_backward(x, delta, self.mean, self.invstd, scale)
-        else:
-            normalised, passed, ones, normed = self._backward(x, delta, scale)
+            backward = normalise_backward
+        normalised, passed, ones, normed = backward(x, delta, mean, invstd, scale)
         self.seen = Seen(delta, passed, normalised, ones, normed, scale, count)
         self._collect(self.seen)
         return passed
 
-    def _backward(self, x: Tensor, delta: Tensor, scale: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        by_channel = [1, -1] + [1] * (x.ndim - 2)
-        by_row = (*x.shape[:2], *by_channel[2:])
-        count = x.numel() // x.shape[1]
-        normalised = (x - self.mean.view(by_channel)).mul_(self.invstd.view(by_channel))
-        ones = delta.reshape(*x.shape[:2], -1).sum(2).div_(count)
-        normed = (delta * normalised).reshape(*x.shape[:2], -1).sum(2).div_(count)
-        passed = torch.addcmul(delta - ones.view(by_row), normalised, normed.view(by_row), value=-1)
-        return normalised, passed.mul_(scale.view(by_channel)).to(x.dtype), ones, normed
+
+def _backward(
+    x: Tensor, delta: Tensor, mean: Tensor, invstd: Tensor, scale: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """As ``normalise_backward``, by PyTorch."""
+    by_channel = [1, -1] + [1] * (x.ndim - 2)
+    by_row = (*x.shape[:2], *by_channel[2:])
+    count = x.numel() // x.shape[1]
+    normalised = (x - mean.view(by_channel)).mul_(invstd.view(by_channel))
+    ones = delta.reshape(*x.shape[:2], -1).sum(2).div_(count)
+    normed = (delta * normalised).reshape(*x.shape[:2], -1).sum(2).div_(count)
+    passed = torch.addcmul(delta - ones.view(by_row), normalised, normed.view(by_row), value=-1)
+    return normalised, passed.mul_(scale.view(by_channel)).to(x.dtype), ones, normed
 
 
 def _statistics(layer: Any, x: Tensor, output: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and one over the standard deviation, in single precision or better."""
+    """Mean and one over the standard deviation."""
     node = output.grad_fn
     if (
         type(node).__name__ == "NativeBatchNormBackward0"
     ):  # Computed already; another pass costs 4 % of a step.
         return node._saved_result1, node._saved_result2  # type: ignore[union-attr]
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    variance, mean = torch.var_mean(wide, [axis for axis in range(x.ndim) if axis != 1], correction=0)
+    variance, mean = torch.var_mean(widened(x), [axis for axis in range(x.ndim) if axis != 1], correction=0)
     return mean, torch.rsqrt(variance + layer.eps)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 
 from ilc.gradients.shares.share import Shares, product, whole
+from ilc.precision import wide_type
 
 # Measured on CPUs: a convolution wins where each weight collects from more positions than these.
 _MANY_POSITIONS = 64
@@ -20,7 +22,7 @@ Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
 
 def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """Output gradient times input patches, with any stride, padding, dilation and groups."""
-    x, delta, padding = _prepared(layer, x, delta)
+    x, delta, padding = _prepared(layer, x, delta, layer.weight.dtype)
     many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
     if isinstance(layer, nn.Conv2d) and not many:
         weight = _by_patches(layer, x, delta, padding)
@@ -31,15 +33,17 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Share
 
 def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor:
     """The weight's gradient from a whole batch."""
-    x, delta, padding = _prepared(layer, x, delta)
+    x, delta, padding = _prepared(layer, x, delta, wide_type(layer.weight.dtype))
     return _WEIGHT_GRADIENT[x.ndim](
         x, layer.weight.shape, delta, layer.stride, padding, layer.dilation, layer.groups
     )
 
 
-def _prepared(layer: Convolution, x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-    """Input and output gradient in the weight's type, and the zero padding still to come."""
-    x, delta = x.to(layer.weight.dtype), delta.to(layer.weight.dtype)  # Under autocast they differ.
+def _prepared(
+    layer: Convolution, x: Tensor, delta: Tensor, dtype: torch.dtype
+) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """Input and output gradient in one type (under autocast they differ), and the zero padding to come."""
+    x, delta = x.to(dtype), delta.to(dtype)
     if layer.padding_mode == "zeros" and not isinstance(layer.padding, str):
         return x, delta, layer.padding
     mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode

@@ -15,6 +15,7 @@ from ilc.gradients.shares.mixing import Mixing
 from ilc.gradients.shares.rules import BELOW_BATCH_NORM, RULES
 from ilc.gradients.shares.share import Shares, whole
 from ilc.gradients.shares.watched_layers import refuse_second_use
+from ilc.precision import widened
 
 _REMEDY = (
     "use gradients='per_example_loss' (exact, one backward pass per example) or 'per_example_share' "
@@ -57,7 +58,7 @@ class Following:
         # A shift of the layer's output is what BatchNorm takes out again, exactly.
         shares["bias"] = whole(lambda s: (delta[s] - seen.passed[s]).reshape(*delta[s].shape[:2], -1).sum(2))
         arrange = shares["weight"].arrange
-        one_example = x.sum(0, keepdim=True)
+        one_example = widened(x).sum(0, keepdim=True)
         sum_ones = rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
         sum_normed = rule.gradient(layer, x, seen.normalised)
         return shares, Mixing(ones, normed, arrange(sum_ones), arrange(sum_normed), scale)

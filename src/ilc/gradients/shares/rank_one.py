@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.shares.share import RankOne
 from ilc.kernels.compiled import usable
 from ilc.kernels.signs import product_of_signs
+from ilc.precision import wide_type
 
 
 def summed_outer_products(votes: RankOne, parameter: Tensor, also: Sequence[str]) -> GradientStatistics:
@@ -23,7 +23,7 @@ def summed_outer_products(votes: RankOne, parameter: Tensor, also: Sequence[str]
     too small for its number format. Likewise the sum of logs stays finite there. A factor that is
     exactly 0 casts no vote, as ever.
     """
-    delta, x = votes.delta.to(parameter.dtype), votes.x.to(parameter.dtype)
+    delta, x = (factor.to(wide_type(parameter.dtype)) for factor in (votes.delta, votes.x))
     return GradientStatistics(
         n_environments=len(x),
         total=delta.T @ x,
@@ -36,9 +36,7 @@ def _product_of_signs(delta: Tensor, x: Tensor) -> Tensor:
     """``sign(delta)^T sign(x)``, an exact sum of whole numbers."""
     if usable(x) and usable(delta):
         return product_of_signs(delta, x)
-    # Wide enough for whole numbers, of which a product of signs is an exact sum.
-    counting = torch.promote_types(x.dtype, torch.float32)
-    return delta.sign().to(counting).T @ x.sign().to(counting)
+    return delta.sign().T @ x.sign()
 
 
 def _logs(factor: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from ilc.gradients.shares.convolution import convolution, convolution_gradient
 from ilc.gradients.shares.share import RankOne, Shares, product, whole
+from ilc.precision import wide_type, widened
 
 
 def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares | RankOne]:
@@ -38,7 +39,8 @@ def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, 
 
 def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
     """The weight's gradient from a whole batch ``[E, in]``, ``[E, out]``."""
-    return delta.to(layer.weight.dtype).T @ x.to(layer.weight.dtype)
+    dtype = wide_type(layer.weight.dtype)
+    return delta.to(dtype).T @ x.to(dtype)
 
 
 def _products(x: Tensor, delta: Tensor) -> Shares:
@@ -85,7 +87,7 @@ def _scale_and_shift(
 
 def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """Rows of the table that the example looked up."""
-    indices, delta = x.reshape(len(x), -1), delta.reshape(len(x), -1, layer.embedding_dim)
+    indices, delta = x.reshape(len(x), -1), widened(delta.reshape(len(x), -1, layer.embedding_dim))
     if layer.padding_idx is not None:
         delta = delta * (indices != layer.padding_idx).unsqueeze(-1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from ilc.aggregators import ON_REQUEST, GradientStatistics
@@ -13,6 +12,7 @@ from ilc.gradients.shares.rank_one import summed_outer_products
 from ilc.gradients.shares.share import RankOne, Shares
 from ilc.kernels.compiled import usable
 from ilc.kernels.votes import add_sums
+from ilc.precision import wide_type
 
 # Elements of shares held at once. On a CPU they stay in its cache, on a GPU they keep it busy.
 _ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
@@ -53,7 +53,8 @@ def summed(
     for start in range(0, n, few):
         rows_of = shares.of(slice(start, start + few))
         for first in range(0, shares.n_rows, rows):
-            votes = rows_of(slice(first, first + rows), scratch).to(parameter.dtype).flatten(1).contiguous()
+            votes = rows_of(slice(first, first + rows), scratch).to(statistics.total.dtype)
+            votes = votes.flatten(1).contiguous()
             part = slice(first * row, first * row + votes.shape[1])
             channels = slice(first, first + rows) if shares.n_rows > 1 else slice(None)
             if also or in_order or not usable(votes):
@@ -71,9 +72,10 @@ def summed(
 
 def _summed_at_once(shares: Shares, parameter: Tensor, n: int, also: Sequence[str]) -> GradientStatistics:
     """The same for small ones, such as biases, where a handful of calls is what costs."""
-    votes = shares.of(slice(0, n))(slice(0, 1), parameter).to(parameter.dtype).flatten(1)
-    counting = torch.promote_types(parameter.dtype, torch.float32)
-    statistics = GradientStatistics(n, votes.sum(0), votes.sign().sum(0, dtype=counting))
+    votes = (
+        shares.of(slice(0, n))(slice(0, 1), parameter.new_empty(0)).to(wide_type(parameter.dtype)).flatten(1)
+    )
+    statistics = GradientStatistics(n, votes.sum(0), votes.sign().sum(0))
     for name in also:
         setattr(statistics, name, ON_REQUEST[name](votes).sum(0))
     return _restored(statistics, shares, parameter)
@@ -104,7 +106,6 @@ def _add_and_overwrite(statistics: GradientStatistics, where: slice, votes: Tens
 
 
 def _add_sum(total: Tensor, columns: Tensor) -> None:
-    """Add ``[sides, E, columns]``, summed over E; in the total's type, which may be wider."""
-    columns = columns.to(total.dtype)
+    """Add ``[sides, E, columns]``, summed over E."""
     ones = columns.new_ones(1, 1, columns.shape[1]).expand(len(columns), -1, -1)
     total.view(len(columns), 1, -1).baddbmm_(ones, columns)
