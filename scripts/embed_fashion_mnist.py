@@ -3,8 +3,7 @@
     python scripts/embed_fashion_mnist.py
 
 It draws 960 training and 200 test images of each class with seed 0, keeps their order in the original files,
-and
-writes four IDX files to ``src/ilc/data/shipped``. The original files are looked for in ``--data-dir`` and
+and writes four IDX files to ``src/ilc/data/shipped``. The original files are looked for in ``--data-dir`` and
 in Debian's folder, and downloaded otherwise. At the end it prints the MD5 that ``ilc.data.fashion_mnist``
 must hold.
 """

@@ -4,11 +4,9 @@
     python scripts/study.py spirals_demo --workers 2
 
 Everything lies under ``outputs/study/NAME``. The files are written to ``results/``, or below ``--results``,
-as
-jobs end; what they hold already is not done again. So the same command continues wherever it was killed, also
-on another machine. To do it all anew, write elsewhere: ``--results anew``. ``--export`` makes nothing and
-writes what is done.
-``--cluster slurm`` gives the jobs of a step to Slurm as an array.
+as jobs end; what they hold already is not done again. So the same command continues wherever it was killed,
+also on another machine. To do it all anew, write elsewhere: ``--results anew``. ``--export`` makes nothing
+and writes what is done. ``--cluster slurm`` gives the jobs of a step to Slurm as an array.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ BASES = {
         "model.hidden_units=4",
     ],
     "cifar_label_noise": [
-        "dataset.source=procedural",
+        "dataset.source=embedded",
         "dataset.n_environments=40",
         "dataset.batch_size=20",
         "dataset.n_test=10",
@@ -111,7 +111,7 @@ SMALL = {
     "dataset": {"n_environments": 4, "examples_per_environment": 8, "batch_size": 4, "n_test": 10},
     "model": {"width": 2, "hidden_units": 4},
 }
-SOURCES = {"colored_mnist": "digits", "cifar10": "procedural"}
+SOURCES = {"colored_mnist": "digits", "cifar10": "embedded"}
 
 Case = Callable[[], str | None]
 """Says what is wrong with the answer to it, or None."""

@@ -1,56 +1,22 @@
-"""Procedural images, redrawn labels, batches of examples."""
+"""Which images there are, redrawn labels, batches of examples."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
-from ilc.data.procedural_images import N_CLASSES, LabelledImages, procedural_images
-from sklearn.neighbors import KNeighborsClassifier
 
-from ilc.data import Environments, ExampleBatches, Split, make_labelled_images
-from ilc.data.labelled_images import _averaged
+from ilc.data import Environments, ExampleBatches, Split, cifar10, fashion_mnist, make_labelled_images
+from ilc.data import labelled_images as module
+from ilc.data.images import LabelledImages
 from ilc.errors import UserError
 
 
-def images(n: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    return procedural_images(n, torch.Generator().manual_seed(seed))
-
-
-def test_procedural_images_are_balanced_and_repeatable() -> None:
-    first, labels = images(203)
-    assert first.shape == (203, 3, 32, 32)
-    assert first.dtype == torch.uint8
-    counts = labels.bincount(minlength=N_CLASSES)
-    assert counts.max() - counts.min() <= 1
-    assert torch.equal(first, images(203)[0])
-    assert len(first.flatten(1).unique(dim=0)) == 203
-    assert not torch.equal(first, images(203, seed=1)[0])
-
-
-def test_every_class_can_be_told_from_its_ink() -> None:
-    # With the same place, size, angle and colours the shape alone decides the picture.
-    drawn = []
-    for label in range(N_CLASSES):
-        from ilc.data.procedural_images import _draw
-
-        drawn.append(_draw(torch.tensor([label]), torch.Generator().manual_seed(3))[0].float())
-    for i in range(N_CLASSES):
-        for j in range(i):
-            assert (drawn[i] - drawn[j]).abs().mean() > 1.0
-
-
-def test_pixels_alone_do_not_give_the_class_away() -> None:
-    # Otherwise nothing would have to be learned.
-    train, labels = images(1000)
-    test, test_labels = images(300, seed=1)
-    nearest = KNeighborsClassifier(1).fit(train.flatten(1).numpy(), labels.numpy())
-    assert nearest.score(test.flatten(1).numpy(), test_labels.numpy()) < 0.6
-
-
 def made(label_noise: float, n: int = 1000, seed: int = 0) -> Environments:
-    return make_labelled_images(
-        seed, source="procedural", n_environments=n, n_test=50, label_noise=label_noise
-    )
+    return make_labelled_images(seed, source="embedded", n_environments=n, n_test=50, label_noise=label_noise)
 
 
 def test_label_noise_redraws_its_share() -> None:
@@ -67,42 +33,125 @@ def test_label_noise_redraws_its_share() -> None:
     assert torch.equal(clean.evaluation["test"].targets, random.evaluation["test"].targets)
 
 
-def test_colours_are_normalised_by_the_training_images() -> None:
+def test_labels_are_those_of_the_images() -> None:
+    parts = fashion_mnist.embedded_images()
+    true = {
+        image.numpy().tobytes(): int(label)
+        for part in parts.values()
+        for image, label in zip(*part, strict=True)
+    }
     data = made(0.0)
-    channels = data.inputs[:, 0].movedim(1, 0).flatten(1).double()
-    assert channels.mean(1).abs().max() < 1e-4
-    assert (channels.std(1) - 1).abs().max() < 1e-4
-    assert data.evaluation["test"].inputs.dtype == torch.float32
+    splits = [(data.pooled(), parts["train"]), (data.evaluation["test"], parts["test"])]
+    for split, part in splits:
+        there = {image.numpy().tobytes() for image in part.images}
+        keys = [image.numpy().tobytes() for image in split.inputs.view(-1, 1, 28, 28)]
+        assert len(set(keys)) == len(keys)
+        assert set(keys) <= there
+        assert [true[key] for key in keys] == split.targets.tolist()
+    assert not torch.equal(made(0.0, seed=1).inputs, data.inputs)
+    assert made(0.0).fingerprint() == data.fingerprint()
 
 
-def test_smaller_images_are_means_of_squares() -> None:
-    whole, small = LabelledImages(*images(3)), _averaged(LabelledImages(*images(3)), 8)
-    assert small.images.shape == (3, 3, 8, 8)
-    assert torch.equal(small.labels, whole.labels)
-    for i, channel, row, column in ((0, 0, 0, 0), (2, 1, 3, 7)):
-        square = whole.images[i, channel, 4 * row : 4 * row + 4, 4 * column : 4 * column + 4]
-        mean = sum(int(pixel) for pixel in square.flatten()) / 16
-        assert abs(int(small.images[i, channel, row, column]) - mean) <= 0.5
-    data = make_labelled_images(source="procedural", n_environments=20, n_test=5, image_size=16)
-    assert data.inputs.shape == (20, 1, 3, 16, 16)
-    assert data.evaluation["test"].inputs.shape == (5, 3, 16, 16)
+@pytest.fixture
+def at_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]:
+    """Says which sources can be had; without network, and returns how long each server may be asked."""
+
+    def choose(*names: str) -> list[float]:
+        seconds: list[float] = []
+
+        def silent(url: str, how_long: float) -> bool:
+            seconds.append(how_long)
+            return False
+
+        for own in (cifar10, fashion_mnist):
+            monkeypatch.setattr(own, "server_answers", silent)
+        if "cifar10" in names:
+            monkeypatch.setattr(module, "cifar10_is_at_hand", lambda data_dir, seconds: True)
+        if "fashion_mnist" in names:
+            monkeypatch.setattr(module, "fashion_mnist_is_at_hand", lambda data_dir, seconds: True)
+        monkeypatch.setattr(module, "cifar10_jpeg_is_at_hand", lambda data_dir: "cifar10_jpeg" in names)
+        few = torch.randint(0, 256, (30, 3, 32, 32), dtype=torch.uint8)
+        part = LabelledImages(few, torch.arange(30) % 10)
+        for name in names:
+            monkeypatch.setitem(module._READ, name, lambda data_dir: {"train": part, "test": part})
+        monkeypatch.setattr(fashion_mnist, "DEBIAN", Path("nowhere"))
+        return seconds
+
+    return choose
+
+
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (("fashion_mnist", "cifar10_jpeg", "cifar10"), "CIFAR-10"),
+        (("fashion_mnist", "cifar10_jpeg"), "CIFAR-10 (JPEG copy)"),
+        (("fashion_mnist",), "Fashion-MNIST"),
+        ((), "Fashion-MNIST (the part that is embedded)"),
+    ],
+)
+def test_auto_takes_the_first_that_can_be_had_and_says_its_name(
+    names: tuple[str, ...], taken: str, at_hand: Any, tmp_path: Path
+) -> None:
+    at_hand(*names)
+    data = make_labelled_images(data_dir=str(tmp_path), n_environments=20, n_test=10)
+    assert data.source == f"{taken}, 20 for training"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_auto_decides_within_ten_seconds_without_network(at_hand: Any, tmp_path: Path) -> None:
+    seconds = at_hand()
+    make_labelled_images(data_dir=str(tmp_path), n_environments=20, n_test=10)
+    assert len(seconds) == 2
+    assert sum(seconds) < 10
+
+
+def test_a_source_by_name_asks_for_no_other(at_hand: Any, tmp_path: Path) -> None:
+    seconds = at_hand("cifar10_jpeg")
+    for source in ("embedded", "cifar10_jpeg"):
+        make_labelled_images(data_dir=str(tmp_path), source=source, n_environments=20, n_test=10)
+    assert seconds == []
+
+
+def test_all_images_unless_fewer_are_asked_for(at_hand: Any) -> None:
+    at_hand("cifar10_jpeg")
+    data = make_labelled_images(source="cifar10_jpeg")
+    assert data.inputs.shape == (30, 1, 3, 32, 32)
+    assert data.evaluation["test"].inputs.shape == (30, 3, 32, 32)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"source": "mnist"}, "dataset.source must be one of auto, cifar10, procedural"),
+        (
+            {"source": "mnist"},
+            "dataset.source must be one of auto, cifar10, cifar10_jpeg, fashion_mnist, embedded, got 'mnist'",
+        ),
+        ({"source": "procedural"}, "dataset.source must be one of"),
         ({"label_noise": 1.5}, "label_noise is a share"),
+        ({"label_noise": -0.1}, "label_noise is a share"),
         ({"label_noise": float("nan")}, "label_noise is a share"),
-        ({"n_environments": 0}, "at least 1"),
-        ({"n_test": 0}, "at least 1"),
-        ({"image_size": 12}, "a divisor of 32, got 12"),
-        ({"image_size": 0}, "a divisor of 32, got 0"),
+        ({"n_environments": 0}, "n_environments must be at least 1, or null for all images, got 0"),
+        ({"n_test": 0}, "n_test must be at least 1, or null for all images, got 0"),
+        (
+            {"n_environments": 9601},
+            r"n_environments=9601 is more than the 9600 images that Fashion-MNIST \(the part that",
+        ),
+        ({"n_test": 2001}, "n_test=2001 is more than the 2000 images that Fashion-MNIST"),
+        ({"image_size": 12}, "must divide the 28 pixels of a side: one of 1, 2, 4, 7, 14, 28, got 12"),
+        ({"image_size": 56}, "must divide the 28 pixels of a side: one of 1, 2, 4, 7, 14, 28, got 56"),
+        ({"image_size": 0}, "must divide the 28 pixels of a side"),
+        ({"image_size": -4}, "must divide the 28 pixels of a side"),
+        (
+            {"image_size": 14, "source": "cifar10_jpeg", "n_test": 5},
+            "must divide the 32 pixels of a side: one of 1, 2, 4, 8, 16, 32, got 14",
+        ),
     ],
 )
-def test_bad_options(options: dict[str, object], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        make_labelled_images(**{"source": "procedural", **options})  # type: ignore[arg-type]
+def test_bad_options(options: dict[str, Any], message: str, at_hand: Any) -> None:
+    at_hand("cifar10_jpeg")
+    with pytest.raises(UserError, match=message) as error:
+        make_labelled_images(**{"source": "embedded", **options})
+    assert "\n" not in str(error.value)
 
 
 def numbered(n: int) -> Environments:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import struct
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 import ilc.data.mnist as mnist
 from ilc.data import make_colored_mnist
-from ilc.errors import UserError
 
 NAMES = (
     "train-images-idx3-ubyte.gz",
@@ -34,24 +29,9 @@ class FakeMnist:
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path, write_idx: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """120 training and 40 test images in the real format; pixel (0, 0) holds the label."""
-    folder = mnist.raw_folder(str(tmp_path))
-    folder.mkdir(parents=True)
-    random = np.random.default_rng(0)
-    resources: list[tuple[str, str]] = []
-    for prefix, n in (("train", 120), ("t10k", 40)):
-        labels = random.integers(0, 10, n, dtype=np.uint8)
-        images = random.integers(1, 255, (n, 28, 28), dtype=np.uint8)
-        images[:, 0, 0] = labels
-        contents = {
-            f"{prefix}-images-idx3-ubyte.gz": struct.pack(">IIII", 0x803, n, 28, 28) + images.tobytes(),
-            f"{prefix}-labels-idx1-ubyte.gz": struct.pack(">II", 0x801, n) + labels.tobytes(),
-        }
-        for name, content in contents.items():
-            (folder / name).write_bytes(gzip.compress(content, mtime=0))
-            resources.append((name, hashlib.md5((folder / name).read_bytes()).hexdigest()))
-    monkeypatch.setattr(FakeMnist, "resources", tuple(resources))
+    monkeypatch.setattr(FakeMnist, "resources", write_idx(mnist.raw_folder(str(tmp_path))))
     monkeypatch.setattr(mnist, "_torchvision_mnist", lambda: FakeMnist)
     return tmp_path
 
@@ -74,20 +54,33 @@ def test_auto_takes_files_that_are_there_and_says_so(files: Path) -> None:
     assert data.inputs.shape == (2, 50, 2 * 14 * 14)
 
 
-def test_a_damaged_file_is_named(files: Path) -> None:
-    path = mnist.raw_folder(str(files)) / NAMES[0]
-    path.write_bytes(path.read_bytes()[:-7])
-    with pytest.raises(UserError, match=r"train-images.*damaged.*Remove it"):
-        mnist.mnist_digits(str(files), torch.Generator())
-
-
-def test_a_file_of_another_kind_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = mnist.raw_folder(str(files)) / NAMES[0]
-    path.write_bytes(gzip.compress(b"something else"))
-    digest = hashlib.md5(path.read_bytes()).hexdigest()
-    monkeypatch.setattr(FakeMnist, "resources", ((NAMES[0], digest), *FakeMnist.resources[1:]))
-    with pytest.raises(UserError, match="not an MNIST file"):
-        mnist.mnist_digits(str(files), torch.Generator())
+def test_colored_digits_are_every_other_pixel_of_the_files(files: Path) -> None:
+    """Against the files' bytes: no image is in two parts, colours and labels follow the true digit."""
+    raw = mnist._files().read(mnist.raw_folder(str(files)))
+    data = make_colored_mnist(
+        data_dir=str(files),
+        source="mnist",
+        label_noise=0.0,
+        largest_color_noise=0.0,
+        smallest_color_noise=0.0,
+    )
+    true = {
+        image[::2, ::2].numpy().tobytes(): int(digit)
+        for part in raw.values()
+        for image, digit in zip(*part, strict=True)
+    }
+    assert len(true) == 160
+    seen = []
+    splits = {"train": data.pooled(), **{name: data.evaluation[name] for name in ("validation", "test")}}
+    for name, split in splits.items():
+        for inputs, label in zip((split.inputs * 255).round().byte(), split.targets, strict=True):
+            channels = inputs.view(2, 14 * 14)
+            digit = true[channels.sum(0, dtype=torch.uint8).numpy().tobytes()]
+            assert int(label) == int(digit < 5)
+            if name == "train":
+                assert not channels[1 - int(label)].any()
+            seen.append(channels.sum(0).numpy().tobytes())
+    assert len(seen) == len(set(seen)) == 160
 
 
 def unreachable(*_: object, **__: object) -> Any:
@@ -101,17 +94,6 @@ def test_auto_without_network_takes_the_embedded_digits(
     monkeypatch.setattr(FakeMnist, "resources", tuple((name, "") for name in NAMES))
     monkeypatch.setattr(urllib.request, "urlopen", unreachable)
     assert make_colored_mnist(data_dir=str(tmp_path)).source == "colored digits (scikit-learn)"
-
-
-def test_a_failed_download_says_what_to_do_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mnist, "_torchvision_mnist", lambda: FakeMnist)
-    monkeypatch.setattr(FakeMnist, "resources", tuple((name, "") for name in NAMES))
-    monkeypatch.setattr(urllib.request, "urlopen", unreachable)
-    with pytest.raises(UserError, match=r"Put train-images.*data_dir=.*dataset\.source=digits"):
-        mnist.mnist_digits(str(tmp_path), torch.Generator())
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_torchvision_still_names_these_files() -> None:

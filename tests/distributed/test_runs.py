@@ -33,7 +33,7 @@ TINY = (
 )
 IMAGES = (
     "experiment=cifar_random_labels",
-    "dataset.source=procedural",
+    "dataset.source=embedded",
     "dataset.n_environments=47",
     "dataset.batch_size=23",
     "dataset.n_test=20",

@@ -1,4 +1,4 @@
-"""The experiments of section 3.2 as commands, on the procedural images."""
+"""The experiments of section 3.2 as commands, on the images that come with the project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ilc.stop_signals import STOPPED, Stopped
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SMALL = (
-    "dataset.source=procedural",
+    "dataset.source=embedded",
     "dataset.n_environments=165",
     "dataset.n_test=20",
     "model.width=2",
@@ -35,7 +35,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 def test_random_labels(train: TrainCommand, tmp_path: Path) -> None:
     done = train("experiment=cifar_random_labels", *SMALL, f"hydra.run.dir={tmp_path / 'run'}")
     assert done.returncode == 0, done.stderr
-    assert "data: procedural images (embedded), 165 for training" in done.stdout
+    assert "data: Fashion-MNIST (the part that is embedded), 165 for training" in done.stdout
     assert "CIFAR" not in done.stdout.replace("cifar_random_labels", "")
     last = lines(tmp_path / "run")[-1]
     assert last["step"] == 4 * (165 // 80)
@@ -91,7 +91,10 @@ def test_an_interrupted_run_continues_with_the_same_numbers(
             ("dataset.batch_size=200",),
             "must lie between 1 and the number of examples = 165",
         ),
-        (("dataset.source=cifar",), "dataset.source must be one of auto, cifar10, procedural"),
+        (
+            ("dataset.source=cifar",),
+            "dataset.source must be one of auto, cifar10, cifar10_jpeg, fashion_mnist, embedded",
+        ),
         (("dataset.label_noise=2",), "label_noise is a share"),
         (("model.norm=layer",), "norm in batch, group"),
         (("gradients=per_examples",), "gradients must be one of"),

@@ -55,7 +55,7 @@ def data() -> dict[str, Environments]:
         "spirals": make_spirals(n_environments=3, examples_per_environment=8, n_test=4),
         "linear_sem": make_linear_sem(n_environments=3, examples_per_environment=8, n_test=4),
         "colored_mnist": make_colored_mnist(source="digits", n_environments=3, examples_per_environment=8),
-        "cifar10": make_labelled_images(source="procedural", n_environments=12, n_test=4, image_size=16),
+        "cifar10": make_labelled_images(source="embedded", n_environments=12, n_test=4, image_size=14),
         "coinrun": frames(),
     }
 
@@ -136,8 +136,8 @@ def test_the_remedy_names_what_fits(
 
 
 def test_images_that_a_model_would_halve_to_nothing() -> None:
-    small = make_labelled_images(source="procedural", n_environments=12, n_test=4, image_size=4)
-    with pytest.raises(UserError, match="at least 8 x 8 pixels, and those of dataset=cifar10 are 3 x 4 x 4"):
+    small = make_labelled_images(source="embedded", n_environments=12, n_test=4, image_size=4)
+    with pytest.raises(UserError, match="at least 8 x 8 pixels, and those of dataset=cifar10 are 1 x 4 x 4"):
         task(small, "cifar10", "fast_resnet", "cross_entropy")
 
 

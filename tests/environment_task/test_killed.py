@@ -30,7 +30,7 @@ EXPERIMENTS = {
         "trainer.evaluate_every=2",
     ),
     "cifar_random_labels": (
-        "dataset.source=procedural",
+        "dataset.source=embedded",
         "dataset.n_environments=160",
         "dataset.batch_size=40",
         "dataset.n_test=20",
@@ -39,7 +39,7 @@ EXPERIMENTS = {
         "trainer.evaluate_every=1",
     ),
     "cifar_label_noise": (
-        "dataset.source=procedural",
+        "dataset.source=embedded",
         "dataset.n_environments=160",
         "dataset.batch_size=40",
         "dataset.n_test=20",

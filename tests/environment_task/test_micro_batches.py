@@ -101,7 +101,7 @@ def test_no_agreement_is_no_step() -> None:
 
 SMALL = (
     "experiment=cifar_random_labels",
-    "dataset.source=procedural",
+    "dataset.source=embedded",
     "dataset.n_environments=96",
     "dataset.n_test=10",
     "dataset.batch_size=24",

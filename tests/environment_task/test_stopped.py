@@ -42,7 +42,7 @@ EXPERIMENTS = {
         "trainer.max_epochs=5",
     ),
     "cifar_random_labels": (
-        "dataset.source=procedural",
+        "dataset.source=embedded",
         "dataset.n_environments=165",
         "dataset.batch_size=40",
         "dataset.n_test=20",
@@ -50,7 +50,7 @@ EXPERIMENTS = {
         "trainer.max_epochs=5",
     ),
     "cifar_label_noise": (
-        "dataset.source=procedural",
+        "dataset.source=embedded",
         "dataset.n_environments=165",
         "dataset.batch_size=40",
         "dataset.n_test=20",

@@ -183,31 +183,28 @@ def test_a_run_continues_only_on_the_data_it_began_with(
             f"data_dir={tmp_path}",
         ]
     )
-    images = labelled_images.procedural_images
     found = []
 
-    def other_images(n: int, random: torch.Generator) -> labelled_images.LabelledImages:
-        made = images(n, random)
-        return made._replace(images=made.images.flip(0))
+    def other_images(data_dir: str) -> dict[str, labelled_images.LabelledImages]:
+        parts = labelled_images.embedded_images()
+        return {name: part._replace(images=part.images.flip(0)) for name, part in parts.items()}
 
-    def cifar10_images(data_dir: str) -> dict[str, labelled_images.LabelledImages]:
-        return {name: images(100, torch.Generator()) for name in ("train", "test")}
-
-    monkeypatch.setattr(labelled_images, "cifar10_is_at_hand", lambda data_dir: bool(found))
-    monkeypatch.setattr(labelled_images, "cifar10_images", cifar10_images)
+    monkeypatch.setattr(labelled_images, "cifar10_is_at_hand", lambda data_dir, seconds: bool(found))
+    monkeypatch.setattr(labelled_images, "fashion_mnist_is_at_hand", lambda data_dir, seconds: False)
+    monkeypatch.setitem(labelled_images._READ, "cifar10", other_images)
     folder = tmp_path / "run"
     summary = run(content, folder, "command")
-    assert "procedural" in summary["data_source"]
+    assert "embedded" in summary["data_source"]
     for name in ("done", "summary.json"):
         (folder / name).unlink()
     found.append("CIFAR-10")
     for call in (lambda: run(content, folder, "command"), lambda: ilc.load_run(folder)):
         message = refusal(call)
-        assert "began on procedural images (embedded), 80 for training" in message
+        assert "began on Fashion-MNIST (the part that is embedded), 80 for training" in message
         assert "finds CIFAR-10, 80 for training" in message
     found.clear()
     with monkeypatch.context() as patched:
-        patched.setattr(labelled_images, "procedural_images", other_images)
+        patched.setitem(labelled_images._READ, "embedded", other_images)
         assert "only on the data it began with" in refusal(lambda: run(content, folder, "command"))
     again = run(content, folder, "command")
     assert again["data_source"] == summary["data_source"]

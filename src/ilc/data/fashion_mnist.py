@@ -25,11 +25,10 @@ DEBIAN_FILES = IdxFiles(
         ("t10k-labels-idx1-ubyte.gz", "0d30e22e447f3c33dab9ed536400ac01"),
     ),
     None,
-    "another source",
+    "another dataset.source",
 )
 """The original files with another header: Debian takes date and name out of it, so that the hashes differ.
-With
-the date 2017-08-31 and the names put back, the hashes are torchvision's: the content is the original."""
+With the date 2017-08-31 and the names put back, the hashes are torchvision's: the content is the original."""
 PART = Path(__file__).parent / "shipped"
 """Where the part lies that comes with the project; ``scripts/embed_fashion_mnist.py`` makes it."""
 PART_FILES = IdxFiles(
@@ -41,7 +40,7 @@ PART_FILES = IdxFiles(
         ("t10k-labels-idx1-ubyte.gz", "238b9b39190a7d18b7b097a50a2b3308"),
     ),
     None,
-    "another source",
+    "another dataset.source",
 )
 
 

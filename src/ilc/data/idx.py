@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +29,9 @@ class IdxFiles:
     Attributes:
         name: of the data set, for messages.
         resources: file name and MD5 of training images and labels, then test images and labels, as
-        torchvision has them.
+            torchvision has them.
         mirror: address that the file names are appended to; None where nothing is downloaded.
-        instead: the option that avoids the need for these files, for messages.
+        instead: what can be taken without these files, for messages.
     """
 
     name: str
@@ -74,44 +75,49 @@ class IdxFiles:
             if len(some) != len(own):
                 raise UserError(
                     f"{paths[2 * i][0]} holds {len(some)} images and {paths[2 * i + 1][0]} {len(own)} "
-                    "labels, and both numbers must be equal: put the original files there"
+                    f"labels, and both numbers must be equal: {self._remedy}"
                 )
         parts = zip(images, (own.long() for own in labels), strict=True)
         return dict(zip(("train", "test"), parts, strict=True))
+
+    @property
+    def _remedy(self) -> str:
+        """What to do about a damaged file, in words."""
+        if self.mirror is None:
+            return f"put the original file back, or take {self.instead}"
+        return "remove it and give the same command, which downloads it again"
 
     def _array(self, path: Path, md5: str, kind: str) -> Tensor:
         """One file: images ``[M, 28, 28]`` or labels ``[M]``, uint8."""
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise UserError(f"{path} cannot be read: {error.strerror}") from error
+            raise UserError(f"{path} cannot be read ({error.strerror}): {self._remedy}") from error
         found = hashlib.md5(content, usedforsecurity=False).hexdigest()
         if found != md5:
             raise UserError(
-                f"{path} is damaged: its MD5 is {found}, that of {self.name} is {md5}. Remove it and give "
-                "the same command"
+                f"{path} is damaged: its MD5 is {found}, that of {self.name} is {md5}: {self._remedy}"
             )
         try:
             content = gzip.decompress(content)
-        except (OSError, EOFError) as error:
-            raise UserError(f"{path} is not a gzip file ({error}): put the original file there") from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise UserError(f"{path} is no whole gzip file ({error}): {self._remedy}") from error
         # A header of big-endian numbers: a magic number whose last byte is the number of axes, then the axes.
         n_axes = _MAGIC[kind] & 0xFF
         header = np.frombuffer(content[: 4 + 4 * n_axes].ljust(4 + 4 * n_axes, b"\0"), ">u4").tolist()
         if header[0] != _MAGIC[kind]:
             raise UserError(
                 f"{path} is not a file of {kind} of {self.name}: it begins with {header[0]:#x}, expected "
-                f"{_MAGIC[kind]:#x}"
+                f"{_MAGIC[kind]:#x}: {self._remedy}"
             )
         shape, values = header[1:], np.frombuffer(content, np.uint8, offset=min(len(content), 4 + 4 * n_axes))
         if (kind == "images" and shape[1:] != [SIDE, SIDE]) or values.size != int(np.prod(shape)):
             raise UserError(
                 f"{path} says that it holds {' x '.join(map(str, shape))} bytes and holds {values.size}; "
-                f"{self.name} has images of {SIDE} x {SIDE}: put the original file there"
+                f"{self.name} has images of {SIDE} x {SIDE}: {self._remedy}"
             )
         if kind == "labels" and values.size and values.max() >= N_CLASSES:
             raise UserError(
-                f"{path} holds the label {values.max()}, and labels are 0 to {N_CLASSES - 1}: put the "
-                "original file there"
+                f"{path} holds the label {values.max()}, and labels are 0 to {N_CLASSES - 1}: {self._remedy}"
             )
         return torch.from_numpy(values.reshape(shape).copy())

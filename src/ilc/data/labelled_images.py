@@ -54,19 +54,18 @@ def make_labelled_images(
         seed: of the labels and of which images are taken.
         data_dir: where the files are looked for and downloaded to.
         source: ``cifar10``; ``cifar10_jpeg``, a JPEG copy of it; ``fashion_mnist``, grey; ``embedded``, a
-        part of
-            Fashion-MNIST that comes with the project; ``auto`` takes the first of these that can be had.
+            part of Fashion-MNIST that comes with the project; ``auto`` takes the first of these that can be
+            had.
         n_environments: E, training images; None for all that the source has.
         n_test: test images; None for all.
         image_size: pixels of a side, a divisor of the source's; the images are averaged over squares. None
-        for
-            the images as they are.
+            for the images as they are.
         label_noise: share of the training labels redrawn, each uniformly from all ten classes, so that
             a tenth of them come out right; 1 makes all labels random.
 
     Raises:
         UserError: an unknown source, files that cannot be had, a share outside [0, 1], more images
-            than there are.
+            than there are, a size that does not divide the source's.
     """
     if source not in SOURCES:
         raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")

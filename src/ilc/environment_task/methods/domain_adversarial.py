@@ -82,6 +82,7 @@ class DomainAdversarial(Method):
         """
         assert isinstance(model, DomainAdversarialMLP)
         some = data.inputs[:, : max(1, EXAMPLES_AT_ONCE // data.n_environments)]
-        named = model.domain_classifier(model.features_of(some.flatten(0, 1))).argmax(1).view(some.shape[:2])
+        features = model.features_of(data.prepared(some.flatten(0, 1)))
+        named = model.domain_classifier(features).argmax(1).view(some.shape[:2])
         true = torch.arange(len(some), device=named.device).unsqueeze(1)
         return {"domain/accuracy": float((named == true).double().mean())}

@@ -138,7 +138,7 @@ def evaluate_penalty(model: nn.Module, data: Environments, risk: Risk) -> float:
         batches = zip(inputs.split(EXAMPLES_AT_ONCE), targets.split(EXAMPLES_AT_ONCE), strict=True)
         for x, y in batches:
             # The slope of a mean over examples is the mean of their slopes.
-            total += slope(model(x), y, risk).double() * len(x)
+            total += slope(model(data.prepared(x)), y, risk).double() * len(x)
         penalties.append((total / len(inputs)).square())
     model.train(was_training)
     return float(torch.stack(penalties).mean())

@@ -45,9 +45,11 @@ class OptimizerOptions:
 
     def functional(self) -> FunctionalOptimizer:
         """For a student, whose steps are differentiated."""
+        # A config may hold whole numbers, and those beyond 64 bits are none for torch.
+        lr, momentum, weight_decay = float(self.lr), float(self.momentum), float(self.weight_decay)
         if self.kind == "adam":
-            return Adam(self.lr, self.momentum, weight_decay=self.weight_decay)
-        return SGD(self.lr, self.momentum, self.weight_decay)
+            return Adam(lr, momentum, weight_decay=weight_decay)
+        return SGD(lr, momentum, weight_decay)
 
     def in_place(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         """For a teacher."""

@@ -3,8 +3,7 @@
 What is measured is a module with ``parts(**options)``, which returns callables by name. They are pickled, so
 functions of the module or ``functools.partial`` of such. Each returns its tables, or files that are none,
 by path below ``results/``; the rows of all parts make up one table, in the parts' order, with the part's
-name in
-the column ``part``. Parts whose rows the table below ``results`` holds are done.
+name in the column ``part``. Parts whose rows the table below ``results`` holds are done.
 """
 
 from __future__ import annotations
