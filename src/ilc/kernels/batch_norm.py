@@ -4,26 +4,75 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ilc.kernels.compiled import prange, run
 
+_SHORTEST_LOOP = 512
+
 
 def normalise_backward(
     x: Tensor, delta: Tensor, mean: Tensor, invstd: Tensor, scale: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the local backward pass of BatchNorm needs, of ``x`` and ``delta`` ``[E, C, ...]``, contiguous.
+    """What the local backward pass of BatchNorm needs, of ``x`` and ``delta`` ``[E, C, ...]``.
+
+    Both are contiguous, or both are so with the channels last.
 
     Returns:
         As in ``gradients.shares.batch_norm.Seen``: normalised, passed, ones, normed.
     """
     normalised, passed = torch.empty_like(delta), torch.empty_like(delta)
     ones, normed = delta.new_empty(delta.shape[:2]), delta.new_empty(delta.shape[:2])
-    rows = [value.detach().view(*x.shape[:2], -1).numpy() for value in (x, delta, normalised, passed)]
-    others = [value.detach().numpy() for value in (mean, invstd, scale, ones, normed)]
-    run(_normalise_backward, x.numel(), *rows, *others, any_order=True)
+    images = (x, delta, normalised, passed)
+    if x.is_contiguous():
+        rows = [value.detach().view(*x.shape[:2], -1).numpy() for value in images]
+        of_channel, kernel = [mean, invstd, scale], _normalise_backward
+    else:
+        rows = [value.detach().movedim(1, -1).flatten(1).numpy() for value in images]
+        # So often that loops are long, and the processor's vectors full.
+        repeat = -(-_SHORTEST_LOOP // x.shape[1])
+        of_channel = [value.repeat(repeat) for value in (mean, invstd, scale)]
+        kernel = _normalise_backward_channels_last
+    others = [value.detach().numpy() for value in (*of_channel, ones, normed)]
+    run(kernel, x.numel(), *rows, *others, any_order=True)
     return normalised, passed, ones, normed
+
+
+def _normalise_backward_channels_last(
+    x: Any,
+    delta: Any,
+    normalised: Any,
+    passed: Any,
+    mean: Any,
+    invstd: Any,
+    scale: Any,
+    ones: Any,
+    normed: Any,
+) -> None:
+    n_channels, length = ones.shape[1], len(mean)
+    count = x.dtype.type(len(x) * (x.shape[1] // n_channels))
+    for e in prange(len(x)):
+        one, norm = np.zeros_like(mean), np.zeros_like(mean)
+        for first in range(0, x.shape[1], length):
+            last = min(first + length, x.shape[1])
+            xs, deltas, normal = x[e, first:last], delta[e, first:last], normalised[e, first:last]
+            for j in range(len(xs)):
+                normal[j] = (xs[j] - mean[j]) * invstd[j]
+                one[j] += deltas[j]
+                norm[j] += deltas[j] * normal[j]
+        ones[e], normed[e] = 0, 0
+        for j in range(length):
+            ones[e, j % n_channels] += one[j] / count
+            normed[e, j % n_channels] += norm[j] / count
+        for j in range(length):
+            one[j], norm[j] = ones[e, j % n_channels], normed[e, j % n_channels]
+        for first in range(0, x.shape[1], length):
+            last = min(first + length, x.shape[1])
+            deltas, normal, down = delta[e, first:last], normalised[e, first:last], passed[e, first:last]
+            for j in range(len(deltas)):
+                down[j] = scale[j] * (deltas[j] - one[j] - norm[j] * normal[j])
 
 
 def _normalise_backward(

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ilc.kernels import population_count, power_of_two
+from ilc.kernels import population_count, power_of_two, sign_tile
 
 # Below so many values a second thread costs more than it brings.
 _VALUES_PER_THREAD = 2**15
@@ -98,6 +98,7 @@ def _may_share() -> bool:
 def _teach_once() -> None:
     population_count.teach_numba()
     power_of_two.teach_numba()
+    sign_tile.teach_numba()
 
 
 def _forget_threads() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from ilc.errors import UserError
@@ -43,6 +44,9 @@ class FastResNet(nn.Module):
                 f"FastResNet needs width >= 1 and norm in {', '.join(NORMS)}, got {width}, {norm!r}"
             )
         check_size("fast_resnet", 1602 * width**2)  # Nearly all of them in squares of the width.
+        # On a CPU the layers are up to five times as fast where a pixel's channels lie side by side. Not with
+        # GroupNorm, whose backward pass ``torch.func.vmap`` then does not know.
+        self._channels_last = norm == "batch"
         self.features = nn.Sequential(
             _convolution(in_channels, width, norm),
             _convolution(width, 2 * width, norm),
@@ -60,6 +64,10 @@ class FastResNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits ``[N, out_features]``."""
+        if self._channels_last:
+            # A clone, because a single channel counts as contiguous in any layout, and keeps its strides.
+            by_pixel = images.permute(0, 2, 3, 1).clone(memory_format=torch.contiguous_format)
+            images = by_pixel.permute(0, 3, 1, 2)
         logits: Tensor = self.classifier(self.features(images))
         return logits
 

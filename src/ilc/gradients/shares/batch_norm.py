@@ -56,9 +56,10 @@ class Followed:
         mean, invstd = widened(self.mean), widened(self.invstd)
         scale = invstd if weight is None else invstd * weight.detach()
         count = x.numel() // x.shape[1]
-        delta = delta.to(mean.dtype).contiguous()
+        delta = _laid_out_as(x, delta.to(mean.dtype))
+        dense = x.is_contiguous() or x.is_contiguous(memory_format=_channels_last(x))
         backward = _backward
-        if usable(delta) and x.dtype == delta.dtype and x.is_contiguous():
+        if usable(delta) and x.dtype == delta.dtype and dense:
             backward = normalise_backward
         normalised, passed, ones, normed = backward(x, delta, mean, invstd, scale)
         self.seen = Seen(delta, passed, normalised, ones, normed, scale, count)
@@ -91,6 +92,20 @@ def _statistics(layer: Any, x: Tensor, output: Tensor) -> tuple[Tensor, Tensor]:
     return mean, torch.rsqrt(variance + layer.eps)
 
 
+def _channels_last(x: Tensor) -> torch.memory_format:
+    """The layout in which the channels of one position lie side by side."""
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return formats.get(x.ndim, torch.contiguous_format)
+
+
+def _laid_out_as(x: Tensor, delta: Tensor) -> Tensor:
+    """``delta`` with its channels where those of ``x`` are; torch is slow where the two differ."""
+    last = _channels_last(x)
+    if not x.is_contiguous() and x.is_contiguous(memory_format=last):
+        return delta.contiguous(memory_format=last)
+    return delta.contiguous()
+
+
 class _Normalised(torch.autograd.Function):
     """What BatchNorm has computed, with the choice of backward pass."""
 
@@ -111,7 +126,7 @@ class _Normalised(torch.autograd.Function):
         if followed.local:
             return followed.look(x, weight, deltas[0]), None, None, None
         gradients = torch.ops.aten.native_batch_norm_backward(
-            deltas[0].contiguous(),
+            _laid_out_as(x, deltas[0]),
             x,
             weight,
             None,

@@ -10,6 +10,8 @@ from torch.nn import functional as F
 from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 
 from ilc.gradients.shares.share import Shares, product, whole
+from ilc.kernels.compiled import usable
+from ilc.kernels.convolution_signs import Window, convolution_signs
 from ilc.precision import wide_type
 
 # Measured on CPUs: a convolution wins where each weight collects from more positions than these.
@@ -28,15 +30,18 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Share
         weight = _by_patches(layer, x, delta, padding)
     else:
         weight = _by_convolution(layer, x, delta, padding)
+    weight = weight._replace(signs=_signs_by_kernel(layer, x, delta, padding, weight.restore))
     return {"weight": weight, "bias": whole(lambda s: delta[s].flatten(2).sum(2))}
 
 
 def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor:
     """The weight's gradient from a whole batch."""
     x, delta, padding = _prepared(layer, x, delta, wide_type(layer.weight.dtype))
-    return _WEIGHT_GRADIENT[x.ndim](
-        x, layer.weight.shape, delta, layer.stride, padding, layer.dilation, layer.groups
-    )
+    how = (layer.stride, padding, layer.dilation, False, [0] * len(padding), layer.groups)
+    weight = layer.weight.detach().to(x.dtype)
+    _, gradient, _ = torch.ops.aten.convolution_backward(delta, x, weight, None, *how, (False, True, False))
+    result: Tensor = gradient
+    return result
 
 
 def _prepared(
@@ -52,7 +57,8 @@ def _prepared(
 
 def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
     """One convolution whose groups are the examples: no patch is ever written down."""
-    x, delta = x.contiguous(), delta.contiguous()
+    # Flat first, because an image of one pixel counts as contiguous in any layout, and keeps its strides.
+    x, delta = (values.contiguous().view(-1).view(values.shape) for values in (x, delta))
 
     def weight(s: slice) -> Tensor:
         n = len(x[s])
@@ -68,6 +74,30 @@ def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple
         return shares.view(n, *layer.weight.shape)
 
     return whole(weight)
+
+
+def _signs_by_kernel(
+    layer: Convolution,
+    x: Tensor,
+    delta: Tensor,
+    padding: tuple[int, ...],
+    restore: Callable[[Tensor], Tensor],
+) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] | None:
+    """The kernel for the usual convolutions of images; None for others."""
+    usual = isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.dilation == (1, 1)
+    if not usual or x.dtype != torch.float32 or not (usable(x) and usable(delta)):
+        return None
+
+    def last(values: Tensor) -> Tensor:
+        return values.permute(0, 2, 3, 1).contiguous()
+
+    def signs(ones: Tensor, normed: Tensor, sum_ones: Tensor, sum_normed: Tensor) -> Tensor:
+        s0, s1 = (last(restore(value.flatten()).view(layer.weight.shape)) for value in (sum_ones, sum_normed))
+        window = Window(layer.kernel_size, layer.stride, padding)  # type: ignore[arg-type]
+        counted = convolution_signs(last(x), last(delta), window, ones, normed, s0[0], s1)
+        return counted.permute(0, 3, 1, 2).contiguous()
+
+    return signs
 
 
 def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:

@@ -19,6 +19,8 @@ class Shares(NamedTuple):
         n_rows: rows of a share, in whatever layout is fastest.
         restore: from a reduction over examples, flat in that layout, to the parameter's own.
         arrange: the way back, for a weight: from the parameter's layout to ``[out, ...]`` in that one.
+        signs: where there is a kernel for it, the sum over all examples of the signs of the shares less
+            ``ones S0 + normed S1``, of ``Mixing``'s four, in the parameter's own layout.
         extra: elements that ``of`` needs per example beside the share itself.
     """
 
@@ -27,6 +29,7 @@ class Shares(NamedTuple):
     restore: Callable[[Tensor], Tensor] = lambda flat: flat
     arrange: Callable[[Tensor], Tensor] = lambda weight: weight.flatten(1)
     extra: int = 0
+    signs: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] | None = None
 
 
 class RankOne(NamedTuple):

@@ -39,6 +39,12 @@ def summed(
     if isinstance(shares, RankOne):
         assert mixing is None, "less something, an outer product is none"
         return summed_outer_products(shares, parameter, also)
+    if shares.signs is not None and mixing is not None and not also and not in_order:
+        statistics = GradientStatistics.zeros(parameter)
+        statistics.n_environments = n
+        statistics.sign_sum = shares.signs(mixing.ones, mixing.normed, mixing.sum_ones, mixing.sum_normed)
+        mixing.rescale(statistics)
+        return statistics
     budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]
     row = parameter.numel() // shares.n_rows
     fitting = min(_ENOUGH_EXAMPLES, budget // max(row, shares.extra))
