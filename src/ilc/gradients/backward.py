@@ -28,6 +28,7 @@ from ilc.gradients.total import total
 from ilc.gradients.unequal import Batch, as_batches, in_groups
 from ilc.gradients.vectorized import vectorized
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import is_narrow
 from ilc.processes import ALONE, Processes
 
 WAYS = {
@@ -99,8 +100,10 @@ def backward(
             differentiated this way, or that carries something but buffers from one pass to the next.
     """
     check_aggregator(aggregator)
-    # Of a mean nobody sees the votes, and each example's cost as much as the mean itself.
-    votes = not (aggregator.is_mean and gradients in PER_EXAMPLE)
+    # Of a mean nobody sees the votes, and each example's cost as much as the mean itself. In half precision
+    # the examples' gradients are added up one by one all the same.
+    narrow = any(is_narrow(p.dtype) for p in model.parameters())
+    votes = narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
     found = _gradients(model, loss_fn, inputs, targets, aggregator, gradients, votes=votes)
     return combined(model, found, aggregator)
 

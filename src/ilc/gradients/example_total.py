@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, differentiated, trainable_parameters
 from ilc.gradients.example_objectives import example_objectives
 from ilc.objectives import ObjectiveFunction
+from ilc.precision import widened
 
 
 def example_total(
@@ -29,9 +31,12 @@ def example_total(
     """
     parameters = trainable_parameters(model)
     objectives = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets)
-    gradients = differentiated(objectives.loss.sum(), model, parameters)
+    # Under autocast sums over the examples are in half precision: of a mean they stay in its range.
+    divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
+    gradients = differentiated(objectives.loss.sum() / divisor, model, parameters)
     statistics = {
-        name: GradientStatistics.without_votes(len(inputs), gradient)
+        name: GradientStatistics.without_votes(len(inputs), gradient if divisor == 1 else gradient * divisor)
         for name, gradient in zip(parameters, gradients, strict=True)
     }
-    return EnvironmentGradients(objectives.risk.detach(), statistics, objectives.penalty.detach())
+    risk, penalty = (widened(value.detach()) for value in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risk, statistics, penalty)
