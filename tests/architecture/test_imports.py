@@ -24,6 +24,7 @@ SHARED = {
     "stop_signals",
     "sealed",
     "free_memory",
+    "checksums",
 }
 LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures", "report"}
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from ilc.errors import UserError
-from ilc.runs.export import write_files
+from ilc.runs.export import write_results_files
 from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.study.definition import Study
@@ -50,7 +50,7 @@ def write_results(study: Study, folder: Path, results: Path) -> None:
         if done < total:
             rest = "pending" if study.unfinished else "left out"
             print(f"{', '.join(step.files)}: {done} of {total} jobs are done, the others are {rest}")
-        for path in write_files(step.contents(folder, results, study.unfinished)):
+        for path in write_results_files(step.contents(folder, results, study.unfinished), results):
             print(path)
 
 
@@ -65,5 +65,6 @@ class _Writer:
         if time.monotonic() - self._last < WRITE_EVERY:
             return
         for step in self._study.steps:
-            write_files(step.contents(self._folder, self._results, self._study.unfinished))
+            files = step.contents(self._folder, self._results, self._study.unfinished)
+            write_results_files(files, self._results)
         self._last = time.monotonic()
