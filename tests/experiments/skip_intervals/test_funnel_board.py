@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from ilc.errors import UserError
-from ilc.experiments.skip_intervals.domain import DomainData
 from ilc.experiments.skip_intervals import funnel_board
+from ilc.experiments.skip_intervals.domain import DomainData
 from ilc.experiments.skip_intervals.funnel_board import FunnelBoard
 from ilc.experiments.skip_intervals.funnel_course import (
     FLOOR,

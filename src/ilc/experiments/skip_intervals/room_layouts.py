@@ -33,8 +33,8 @@ def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
         UserError: too many ways to look through, none that fit, or only such as tell the label.
     """
     ways: list[tuple[tuple[int, int], ...]] = []
-    for begin in product(range(side), repeat=2):
-        ways += _ways(begin, side, rooms)
+    for row, column in product(range(side), repeat=2):
+        ways += _ways((row, column), side, rooms)
         if len(ways) > MOST_WAYS:
             raise _too_many(side, rooms)
     pairs = [(own, other) for own in ways for other in ways if not set(own) & set(other)]
@@ -49,8 +49,8 @@ def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
     weights = np.minimum(1.0, opposite / counts)[kind]
     if not weights.any():
         raise UserError(
-            f"on a grid of dataset.side={side} with dataset.rooms={rooms} the dead end nearest the first door "
-            "is always the runner's own, which tells the label: take dataset.rooms of at least 3"
+            f"on a grid of dataset.side={side} with dataset.rooms={rooms} the dead end nearest the first "
+            "door is always the runner's own, which tells the label: take dataset.rooms of at least 3"
         )
     return plans, weights / weights.sum()
 
