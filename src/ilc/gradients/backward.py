@@ -24,6 +24,7 @@ from ilc.gradients.pooled import pooled
 from ilc.gradients.refusals import check_aggregator, check_model, explained
 from ilc.gradients.sequential import sequential
 from ilc.gradients.total import total
+from ilc.gradients.undone import buffers_put_back_after_errors
 from ilc.gradients.unequal import Batch, as_batches, in_groups
 from ilc.gradients.vectorized import vectorized
 from ilc.objectives import ObjectiveFunction
@@ -148,7 +149,7 @@ def environment_gradients(
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else total
         way = partial(in_groups, way) if isinstance(x, list) else way
-    with dense_embeddings(model):
+    with dense_embeddings(model), buffers_put_back_after_errors(model):
         try:
             if gradients in ("per_example", "per_example_share"):
                 check_shares(model, loss_fn, x, y)
