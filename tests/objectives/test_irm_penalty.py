@@ -142,3 +142,60 @@ def test_name_in_the_package() -> None:
 def test_errors(logits: Tensor, targets: Tensor, options: dict[str, str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         irm_penalty(logits, targets, **options)
+
+
+@pytest.mark.parametrize("estimator", ["squared_norm", "two_halves"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("given", [False, True])
+def test_no_examples_have_no_penalty(kind: str, estimator: str, given: bool) -> None:
+    logits, targets, risk = random_case(kind)
+    with pytest.raises(UserError, match="no examples"):
+        irm_penalty(logits[:0], targets[:0], risk if given else None, estimator=estimator)
+    with pytest.raises(UserError, match="no examples"):
+        vmap(lambda z, y: irm_penalty(z, y, risk if given else None, estimator=estimator))(
+            logits[None, :0].expand(3, *logits[:0].shape), targets[None, :0].expand(3, *targets[:0].shape)
+        )
+
+
+@pytest.mark.parametrize("shape", [(N,), (N, 1)])
+@pytest.mark.parametrize("bad", [-1, 2, 255])
+@pytest.mark.parametrize("where", [0, N - 1])
+def test_two_classes_are_0_and_1(shape: tuple[int, ...], bad: int, where: int) -> None:
+    targets = torch.zeros(shape, dtype=torch.long)
+    targets[where] = bad
+    every = torch.stack([torch.zeros_like(targets), targets])
+    with pytest.raises(UserError, match=f"classes 0 and 1, got values from {min(0, bad)} to {max(0, bad)}"):
+        irm_penalty(torch.randn(shape), targets)
+    with pytest.raises(UserError, match="classes 0 and 1"):
+        vmap(grad(irm_penalty))(torch.randn(2, *shape), every)
+    irm_penalty(torch.randn(shape), torch.ones(shape, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("shape", [(N,), (N, 1), (N, 3)])
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 0.0), (1.0, 1.0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_zeros_and_ones_say_which_loss(
+    shape: tuple[int, ...], values: tuple[float, float], dtype: torch.dtype
+) -> None:
+    logits, targets = torch.randn(shape, dtype=dtype), torch.full(shape, values[0], dtype=dtype)
+    targets[::2] = values[1]
+    with pytest.raises(UserError, match=r"risk=.*binary_cross_entropy_with_logits or risk=.*mse_loss"):
+        irm_penalty(logits, targets)
+    with pytest.raises(UserError, match="say which"):
+        vmap(irm_penalty)(logits[None], targets[None])
+    for risk in (F.mse_loss, F.binary_cross_entropy_with_logits):
+        assert float(irm_penalty(logits, targets, risk)) > 0
+    targets[0] = 0.5
+    assert torch.equal(irm_penalty(logits, targets), irm_penalty(logits, targets, F.mse_loss))
+
+
+def test_where_all_targets_are_ignored_the_penalty_is_no_number() -> None:
+    """Zero would be the perfect penalty."""
+    logits, targets = torch.randn(3, N, 4), torch.randint(0, 4, (3, N))
+    targets[1] = -100
+    found = vmap(irm_penalty)(logits, targets)
+    one_by_one = torch.stack([irm_penalty(z, y) for z, y in zip(logits, targets, strict=True)])
+    assert found.isnan().tolist() == [False, True, False]
+    torch.testing.assert_close(found, one_by_one, equal_nan=True)
+    gradients = grad(lambda z: vmap(irm_penalty)(z, targets)[[0, 2]].sum())(logits)
+    assert bool(gradients[[0, 2]].isfinite().all())

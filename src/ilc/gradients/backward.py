@@ -26,6 +26,7 @@ from ilc.gradients.pooled import pooled
 from ilc.gradients.refusals import check_aggregator, check_model, explained
 from ilc.gradients.sequential import sequential
 from ilc.gradients.total import total
+from ilc.gradients.undone import buffers_put_back_after_errors
 from ilc.gradients.unequal import Batch, as_batches, in_groups
 from ilc.gradients.vectorized import vectorized
 from ilc.gradients.verdicts import one_step
@@ -173,7 +174,7 @@ def _gradients(
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else total
         way = partial(in_groups, way) if isinstance(x, list) else way
-    with one_step(model, loss_fn), dense_embeddings(model):
+    with one_step(model, loss_fn), dense_embeddings(model), buffers_put_back_after_errors(model):
         try:
             if gradients in PER_EXAMPLE:
                 check_losses(model, loss_fn, x, y)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.func import grad
+from torch._C import _functorch as functorch
+from torch.func import grad_and_value
 from torch.nn import functional as F
 
 from ilc.errors import UserError
@@ -28,14 +29,16 @@ def irm_penalty(
             for regression.
         targets: class indices ``[N]``, or 0 and 1 in the shape of single logits (integers or
             booleans), or real values in the shape of ``logits``.
-        risk: ``risk(logits, targets)``, the mean over the examples. By default cross-entropy for
-            integer targets, mean squared error for floating-point ones; give
-            ``torch.nn.functional.binary_cross_entropy_with_logits`` for 0.0 and 1.0.
+        risk: ``risk(logits, targets)``, the mean over the examples, and the way to say which loss it is. By
+            default cross-entropy for integer targets, mean squared error for floating-point ones. Targets
+            that are all 0.0 or 1.0 may be classes or numbers: for them it has to be given, such as
+            ``torch.nn.functional.binary_cross_entropy_with_logits``.
         estimator: ``squared_norm``, exact on the examples given, but biased upwards by the variance
             of the slope, which falls with 1/N; or ``two_halves``, the unbiased product.
 
     Raises:
-        UserError: an unknown estimator, shapes that do not match, one example where two are needed.
+        UserError: an unknown estimator, shapes that do not match, no examples, one example where two are
+            needed, two classes that are not 0 and 1, or 0.0 and 1.0 without a risk.
     """
     if estimator not in ESTIMATORS:
         raise UserError(f"the estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
@@ -44,8 +47,11 @@ def irm_penalty(
             "the IRM penalty needs floating-point logits and targets of equally many examples, got "
             f"{logits.dtype} {tuple(logits.shape)} and {targets.dtype} {tuple(targets.shape)}"
         )
+    if not len(logits):
+        raise UserError("the IRM penalty of no examples is unknown: leave an empty environment out")
     if risk is None:
         risk = default_risk(logits, targets)
+        _check_values(targets, risk)
         if risk is F.cross_entropy:
             # Relative to the first class: the same risk, without the rounding that would keep the
             # penalty of logits that are equal for all classes from being exactly zero.
@@ -54,10 +60,14 @@ def irm_penalty(
 
 
 def slope(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
-    """d/dw risk(w * logits, targets) at w = 1, exact, differentiable, under ``torch.func`` too."""
+    """d/dw risk(w * logits, targets) at w = 1, exact, differentiable, under ``torch.func`` too.
+
+    NaN where the risk is, as that of targets that are all ignored: no example says that w = 1 is optimal.
+    """
     w = torch.ones((), dtype=logits.dtype, device=logits.device)
-    derivative: Tensor = grad(lambda w: risk(w * logits, targets))(w)
-    return derivative
+    derivative: Tensor
+    derivative, value = grad_and_value(lambda w: risk(w * logits, targets))(w)
+    return derivative.where(~value.detach().isnan(), torch.nan)
 
 
 def squared_norm(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
@@ -107,6 +117,25 @@ def default_risk(logits: Tensor, targets: Tensor) -> RiskFunction:
         "the IRM penalty needs class indices [N] for logits [N, C], or targets in the shape of the logits, "
         f"got {targets.dtype} {tuple(targets.shape)} for {tuple(logits.shape)}"
     )
+
+
+def _check_values(targets: Tensor, risk: RiskFunction) -> None:
+    """Raise UserError for classes of one logit that are not 0 and 1, or that may be numbers."""
+    if targets.dtype == torch.bool or risk is F.cross_entropy or torch.compiler.is_compiling():
+        return
+    while functorch.is_functorch_wrapped_tensor(targets):  # Under vmap: the values of all environments.
+        targets = functorch.get_unwrapped(targets)
+    binary = bool(((targets == 0) | (targets == 1)).all())
+    if risk is _binary_cross_entropy and not binary:
+        raise UserError(
+            "the targets of single logits must be the classes 0 and 1, got values from "
+            f"{targets.min().item()} to {targets.max().item()}: give logits [N, C] for more classes, or numbers as floating point"
+        )
+    if risk is F.mse_loss and binary:
+        raise UserError(
+            "the targets are all 0.0 or 1.0, which may be classes or numbers: say which by the loss, "
+            "risk=torch.nn.functional.binary_cross_entropy_with_logits or risk=torch.nn.functional.mse_loss"
+        )
 
 
 def _binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:

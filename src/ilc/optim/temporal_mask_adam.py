@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,7 +9,19 @@ import torch
 from torch import Tensor
 
 from ilc.errors import UserError
+from ilc.optim.state import (
+    check_at_least_zero,
+    check_betas,
+    check_gradient,
+    check_state,
+    check_trained,
+    is_number,
+    keep_wide,
+    memory_of,
+)
 from ilc.optim.temporal_mask_update import Row, bundles, largest_masked, update
+
+_REMEMBERED = ("momentum", "second_moment", "sign_average")
 
 
 class TemporalMaskAdam(torch.optim.Optimizer):
@@ -31,6 +42,9 @@ class TemporalMaskAdam(torch.optim.Optimizer):
     As a starts from zero, |a| is at most 1 - b3^t after t steps: nothing moves before that reaches
     the threshold. At threshold 1 nothing ever does, but for rounding.
 
+    m, v and a are float32 or wider, for parameters of half precision too: in bfloat16 an average of equal
+    signs would stop at 0.8.
+
     The decay is a second update after the mask, theta <- theta (1 - lr * weight_decay), which masks
     nothing; ``decoupled=False`` adds weight_decay * theta to g before everything else instead.
 
@@ -45,7 +59,7 @@ class TemporalMaskAdam(torch.optim.Optimizer):
         pytorch_form: see above.
 
     Raises:
-        UserError: a value out of range, or no parameters.
+        UserError: a value out of range, or no parameters, or complex ones.
     """
 
     def __init__(
@@ -78,10 +92,35 @@ class TemporalMaskAdam(torch.optim.Optimizer):
         """Add parameters with options of their own, checked like all others.
 
         Raises:
-            UserError: a value out of range.
+            UserError: a value out of range, or complex parameters.
         """
         _check(self.defaults | param_group)
         super().add_param_group(param_group)
+        try:
+            check_trained("TemporalMaskAdam", self.param_groups[-1]["params"])
+        except UserError:
+            self.param_groups.pop()
+            raise
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from where another one was, whose ``state_dict()`` this is.
+
+        Raises:
+            UserError: a state of another kind of optimizer or of other parameters, or a value out of range.
+        """
+        check_state(self, state_dict, _REMEMBERED, list(self.defaults))
+        for group in state_dict["param_groups"]:
+            _check(group)
+        super().load_state_dict(state_dict)
+        keep_wide(self, state_dict, _REMEMBERED)
+        self._masks = []
+        for group in self.param_groups:
+            averages = [self.state[p]["sign_average"] for p in group["params"] if self.state.get(p)]
+            self._masks += [(a, largest_masked(group["agreement_threshold"], a.dtype)) for a in averages]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the masks of the last step, so that a copy knows its kept share."""
+        return {**super().__getstate__(), "_masks": self._masks}
 
     @property
     def kept_share(self) -> Tensor:
@@ -100,7 +139,7 @@ class TemporalMaskAdam(torch.optim.Optimizer):
         """Take one step along the gradients; parameters without one are left alone.
 
         Raises:
-            UserError: a sparse or complex gradient.
+            UserError: a sparse gradient, or an option that is out of range by now.
         """
         loss = None
         if closure is not None:
@@ -108,22 +147,24 @@ class TemporalMaskAdam(torch.optim.Optimizer):
                 loss = closure()
         self._masks = []
         for group in self.param_groups:
-            rows = [self._row(p) for p in group["params"] if p.grad is not None]
-            limit = largest_masked(group["agreement_threshold"], rows[0].a.dtype) if rows else 0.0
-            self._masks += [(row.a, limit) for row in rows]
-            for rows_at_once in bundles(rows):
-                update(rows_at_once, group, limit)
+            _check(group)
+            every = [self._row(p) for p in group["params"] if p.grad is not None]
+            for dtype in dict.fromkeys(row.a.dtype for row in every):
+                rows = [row for row in every if row.a.dtype == dtype]
+                limit = largest_masked(group["agreement_threshold"], dtype)
+                self._masks += [(row.a, limit) for row in rows]
+                for rows_at_once in bundles(rows):
+                    update(rows_at_once, group, limit)
         return loss
 
     def _row(self, p: Tensor) -> Row:
         """A parameter with its gradient and its memory, which is zero at first."""
         assert p.grad is not None
-        if p.grad.is_sparse or p.grad.is_complex():
-            raise UserError("TemporalMaskAdam needs dense real gradients: use sparse=False in embeddings")
+        check_gradient("TemporalMaskAdam", p.grad)
         state = self.state[p]
         if not state:
-            for name in ("momentum", "second_moment", "sign_average"):
-                state[name] = torch.zeros_like(p)
+            for name in _REMEMBERED:
+                state[name] = memory_of(p)
             state["step"] = torch.zeros(())
         state["step"] += 1
         memory = (state["momentum"], state["second_moment"], state["sign_average"])
@@ -132,20 +173,11 @@ class TemporalMaskAdam(torch.optim.Optimizer):
 
 def _check(group: dict[str, Any]) -> None:
     """Raise UserError for the first value out of range."""
-    for key in ("lr", "eps", "weight_decay"):
-        if not _is_number(group[key]) or group[key] < 0:
-            raise UserError(f"{key} must be a finite number of at least 0, got {group[key]!r}")
-    betas = group["betas"]
-    # A list may come from a config file.
-    if len(betas) != 3 or not all(_is_number(beta) and 0 <= beta < 1 for beta in betas):
-        raise UserError(f"betas must be three numbers in [0, 1): beta_1, beta_2 and beta_3, got {betas!r}")
+    check_at_least_zero(group, ("lr", "eps", "weight_decay"))
+    check_betas(group["betas"], 3)
     threshold = group["agreement_threshold"]
-    if not _is_number(threshold) or not 0 <= threshold <= 1:
+    if not is_number(threshold) or not 0 <= threshold <= 1:
         raise UserError(
             f"agreement_threshold must lie in [0, 1], got {threshold!r}: 0 keeps every component, "
             "0.4 those whose sign average is at least 0.4 in size"
         )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

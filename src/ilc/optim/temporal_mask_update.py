@@ -43,8 +43,10 @@ def bundles(rows: list[Row]) -> Iterator[list[Row]]:
 
 
 def update(rows: list[Row], group: dict[str, Any], limit: float) -> None:
-    """Algorithm 1, in place."""
-    parameters, gradients, m, v, a, steps = (list(column) for column in zip(*rows, strict=True))
+    """Algorithm 1, in place; in the type of the memory, which may be wider than that of the parameters."""
+    narrow, gradients, m, v, a, steps = (list(column) for column in zip(*rows, strict=True))
+    parameters = [p.to(average.dtype) for p, average in zip(narrow, a, strict=True)]
+    gradients = [g.to(average.dtype) for g, average in zip(gradients, a, strict=True)]
     lr, decay, eps = group["lr"], group["weight_decay"], group["eps"]
     beta_1, beta_2, beta_3 = group["betas"]
     if decay and not group["decoupled"]:
@@ -73,6 +75,9 @@ def update(rows: list[Row], group: dict[str, Any], limit: float) -> None:
         torch._foreach_addcdiv_(parameters, masked, denominators, value=-lr)
     if decay and group["decoupled"]:
         torch._foreach_mul_(parameters, 1 - lr * decay)
+    for p, wide in zip(narrow, parameters, strict=True):
+        if p is not wide:
+            p.copy_(wide)
 
 
 def largest_masked(threshold: float, dtype: torch.dtype) -> float:
