@@ -16,6 +16,7 @@ from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients.environment import trainable_parameters
 from ilc.gradients.jointly import jointly
 from ilc.gradients.unequal import Batch
+from ilc.gradients.verdicts import settled
 from ilc.objectives import ObjectiveFunction
 from ilc.processes import current
 
@@ -85,6 +86,7 @@ def backward(
     others = [reports, *buffers.changes(counts, processes.rank)]
     statistics, (reports, *changes) = summed(local.statistics, sum(counts), aggregator, others, processes)
     buffers.apply(changes)
+    settled(model)
     risks, penalties = (reports / sum(counts) if pooled else reports).unbind()
     return ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
 

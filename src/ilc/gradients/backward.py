@@ -17,6 +17,7 @@ from ilc.gradients.environment import EnvironmentGradients
 from ilc.gradients.example_check import check_shares
 from ilc.gradients.example_local import example_local
 from ilc.gradients.example_loss import example_loss
+from ilc.gradients.example_losses import check_losses
 from ilc.gradients.example_share import example_share
 from ilc.gradients.example_total import example_total
 from ilc.gradients.jointly import jointly
@@ -28,6 +29,7 @@ from ilc.gradients.total import total
 from ilc.gradients.undone import buffers_put_back_after_errors
 from ilc.gradients.unequal import Batch, as_batches, in_groups
 from ilc.gradients.vectorized import vectorized
+from ilc.gradients.verdicts import one_step
 from ilc.objectives import ObjectiveFunction
 from ilc.precision import is_narrow
 from ilc.processes import ALONE, Processes
@@ -172,8 +174,10 @@ def _gradients(
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else total
         way = partial(in_groups, way) if isinstance(x, list) else way
-    with dense_embeddings(model), buffers_put_back_after_errors(model):
+    with one_step(model, loss_fn), dense_embeddings(model), buffers_put_back_after_errors(model):
         try:
+            if gradients in PER_EXAMPLE:
+                check_losses(model, loss_fn, x, y)
             if gradients in ("per_example", "per_example_share"):
                 check_shares(model, loss_fn, x, y)
             if gradients not in PASS_PER_ENVIRONMENT:
@@ -198,8 +202,15 @@ def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggr
         parameters[name].grad = None
         update, share = aggregator.combine(statistics.pop(name))
         parameters[name].grad = update.to(parameters[name].dtype)
+        _call_hooks(parameters[name])
         kept_share[name] = share
         kept += share * update.numel()
         size += update.numel()
     penalties = torch.zeros_like(risks) if penalties is None else penalties
     return BackwardResult(risks, penalties, kept_share, kept / size)
+
+
+def _call_hooks(p: nn.Parameter) -> None:
+    """Post-accumulate hooks, which ``loss.backward()`` calls once ``.grad`` is there."""
+    for hook in list((p._post_accumulate_grad_hooks or {}).values()):
+        hook(p)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -20,13 +19,12 @@ from ilc.gradients.environment import (
 from ilc.gradients.shares.rules import RULES
 from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import layers_of, watched
+from ilc.gradients.verdicts import all_verdicts
 from ilc.objectives import ObjectiveFunction
 from ilc.precision import widened
 
 # Their rules take any axes between environment and features.
 _KINDS = (nn.Linear, nn.LayerNorm, nn.Embedding)
-
-_checked: WeakKeyDictionary[nn.Module, dict[object, bool]] = WeakKeyDictionary()
 
 
 def by_layers(
@@ -69,7 +67,24 @@ def by_layers(
 
 
 def _by_environment(values: Tensor, shape: torch.Size) -> Tensor:
+    if len(values) != shape.numel():
+        raise NotByExamplesError(
+            f"a first axis of length {len(values)} does not belong to {shape.numel()} examples"
+        )
     return values.reshape(*shape, *values.shape[1:])
+
+
+LAYERS_TRIED = "whether by layers"
+
+
+def known_answers(model: nn.Module) -> dict[object, bool]:
+    """What was found for this model so far, wherever going by layers was tried."""
+    every = (known.get(LAYERS_TRIED, {}) for known in all_verdicts(model))
+    return dict(enumerate(answer for answers in every for answer in answers.values()))
+
+
+class NotByExamplesError(Exception):
+    """A layer sees no row for each example."""
 
 
 def may_go_by_layers(model: nn.Module, inputs: Tensor) -> bool:
@@ -83,31 +98,3 @@ def may_go_by_layers(model: nn.Module, inputs: Tensor) -> bool:
         if layer.training and isinstance(layer, nn.modules.dropout._DropoutNd):
             return False
     return not model.training or next(model.buffers(), None) is None
-
-
-def agrees(
-    model: nn.Module,
-    loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
-    oracle: EnvironmentGradients,
-) -> bool:
-    """Whether ``by_layers`` gives what the oracle does for these environments.
-
-    Whether a model mixes examples cannot be read off it, but shows in the numbers.
-    """
-    try:
-        found = by_layers(model, loss_fn, inputs, targets)
-    except Exception:  # Whatever stops it, vmap may do, or says why it cannot.
-        return False
-    pairs = [(found.risks, oracle.risks)]
-    pairs += [(found.statistics[name].total, one.total) for name, one in oracle.statistics.items()]
-    return all(ours.dtype == theirs.dtype for ours, theirs in pairs) and all(
-        torch.allclose(ours, theirs, rtol=1e-3, atol=1e-5 * float(theirs.abs().max()))
-        for ours, theirs in pairs
-    )
-
-
-def known_answers(model: nn.Module) -> dict[object, bool]:
-    """What ``agrees`` said about this model before; forgotten with the model."""
-    return _checked.setdefault(model, {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +10,7 @@ from torch.nn.parameter import is_lazy
 
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
+from ilc.gradients.graph import check_graph
 from ilc.objectives import Objective, RiskFunction
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "checked_risk",
     "dense",
     "differentiated",
-    "refuse_reentrant_checkpoints",
     "scalar_objective",
     "trainable_parameters",
 ]
@@ -67,9 +66,9 @@ def differentiated(loss: Tensor, model: nn.Module, parameters: dict[str, nn.Para
     """The loss's gradients, dense; of a parameter that it does not reach zeros, which are no vote.
 
     Raises:
-        UserError: as ``refuse_reentrant_checkpoints``.
+        UserError: as ``check_graph``.
     """
-    refuse_reentrant_checkpoints(loss, model)
+    check_graph(loss, model)
     found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True, materialize_grads=True)
     return tuple(dense(gradient) for gradient in found)
 
@@ -77,34 +76,6 @@ def differentiated(loss: Tensor, model: nn.Module, parameters: dict[str, nn.Para
 def dense(gradient: Tensor) -> Tensor:
     """The gradient with its zeros written out: a row that no example looked up casts no vote."""
     return gradient if gradient.layout == torch.strided else gradient.to_dense()
-
-
-_seen: WeakSet[nn.Module] = WeakSet()
-
-
-def refuse_reentrant_checkpoints(loss: Tensor, model: nn.Module) -> None:
-    """Look through the graph behind a loss, when a model is first met.
-
-    Raises:
-        UserError: it has activation checkpoints of the kind whose gradients ``torch.autograd.grad`` leaves
-            out, with or without an error.
-    """
-    if model in _seen:
-        return
-    _seen.add(model)
-    waiting, visited = [loss.grad_fn], set()
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in visited:
-            continue
-        visited.add(node)
-        if node.name() == "CheckpointFunctionBackward":
-            _seen.discard(model)
-            raise UserError(
-                "activation checkpointing with use_reentrant=True gives gradients to loss.backward() alone: "
-                "call torch.utils.checkpoint.checkpoint(..., use_reentrant=False)"
-            )
-        waiting += [following for following, _ in node.next_functions]
 
 
 def checked_risk(risk: Tensor) -> Tensor:

@@ -1,50 +1,147 @@
-"""Whether the votes of examples hold all that a model does with its parameters: seen from their sum."""
+"""Whether the votes of examples are what they are said to be: seen from sums and from a few examples."""
 
 from __future__ import annotations
 
-from weakref import WeakSet
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients.environment import differentiated, trainable_parameters
-from ilc.gradients.example_objectives import example_objectives
+from ilc.gradients.example_losses import losses_of_examples
 from ilc.gradients.example_share import example_share
-from ilc.gradients.left_behind import buffers_untouched, random_numbers_untouched
+from ilc.gradients.plain_loop import ALSO, Tolerance, first_difference
+from ilc.gradients.shares.batch_norm import mixes_examples
+from ilc.gradients.shares.rules import RULES
+from ilc.gradients.trial import Trial, buffers_untouched, copied, trial
+from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
 
 # Relative to the parameter's gradient and to all: rounding, in half precision too, against a term left out.
 _OF_THE_PARAMETER, _OF_ALL = 0.05, 1e-3
 
-_adding_up: WeakSet[nn.Module] = WeakSet()
-
 
 def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor) -> None:
-    """When a model is first met, compare the sum of the examples' shares with autograd's gradient.
+    """When model and loss are first met or no longer what they were, hold the votes against autograd.
 
     Votes are rebuilt from what passes through layers. What uses a parameter otherwise (an output layer by
-    ``F.linear`` with the embedding's weight, a hook that changes an output) is in the gradient alone.
+    ``F.linear`` with the embedding's weight, a hook that changes an output) is in the gradient alone, and
+    whose row is whose cannot be seen from a sum. So two things are compared: the sum of all examples' shares
+    with the gradient, and, where BatchNorm mixes nothing, the shares of two or three examples, another number
+    than the step has, with the gradients of their own risks.
 
     Raises:
-        UserError: they differ, or a layer has no rule.
+        UserError: they differ, a layer has no rule, or a hook on a parameter acts on its gradient.
     """
-    if model in _adding_up:
+    known = verdicts(model, loss_fn)
+    question = ("shares", inputs.shape[1:], inputs.dtype)
+    if question in known or sum(asked[0] == "shares" for asked in known) >= _ENOUGH:
         return
+    for name, p in trainable_parameters(model).items():
+        if p._backward_hooks:
+            raise UserError(
+                f"a hook on {name} acts on its gradient, and the votes per example do not pass through it: "
+                "use gradients='per_example_loss'"
+            )
+    with trial(model, loss_fn, inputs) as passes:
+        finite = _sums_agree(model, loss_fn, inputs, targets, passes)
+    with batch_norm_mixing_nothing(model), trial(model, loss_fn, inputs) as passes:
+        finite &= _votes_agree(model, loss_fn, inputs, targets, passes)
+    if finite:
+        known[question] = True
+
+
+_ENOUGH = 8
+"""Sizes of examples that all passed: further sizes pass."""
+
+
+def _sums_agree(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial
+) -> bool:
+    """Compare sums; False if they are not finite, so that there is nothing to compare yet."""
+    everything = range(len(inputs))
     parameters = trainable_parameters(model)
-    with random_numbers_untouched(inputs), buffers_untouched(model):
-        torch.manual_seed(0)
-        shares = example_share(model, loss_fn, inputs, targets).statistics
-    with random_numbers_untouched(inputs), buffers_untouched(model):
-        torch.manual_seed(0)
-        loss = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets).loss.sum()
+    with buffers_untouched(model):
+        passes.start()
+        x, y = (torch.stack(copied(values, everything)) for values in (inputs, targets))
+        shares = example_share(model, loss_fn, x, y).statistics
+    with buffers_untouched(model):
+        passes.start()
+        x, y = (torch.stack(copied(values, everything)) for values in (inputs, targets))
+        loss = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss.sum()
         gradients = differentiated(loss, model, parameters)
+    if not all(bool(gradient.isfinite().all()) for gradient in gradients):
+        return False
     of_all = torch.stack([gradient.double().norm() for gradient in gradients]).norm()
     for (name, share), gradient in zip(shares.items(), gradients, strict=True):
         missing = (share.total.double() - gradient.double()).norm()
-        if missing > _OF_THE_PARAMETER * gradient.double().norm() + _OF_ALL * of_all:
+        if not missing <= _OF_THE_PARAMETER * gradient.double().norm() + _OF_ALL * of_all:
             raise UserError(
                 f"the votes per example for {name} do not add up to its gradient: the model uses it outside "
                 "the layer that has it, or a hook changes what passes. Use gradients='per_example_loss'"
             )
-    _adding_up.add(model)
+    return True
+
+
+def _votes_agree(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial
+) -> bool:
+    """Compare the votes of a few examples, which share one pass; False if they are not finite."""
+    n = len(inputs)
+    few = [0, n - 1] if n != 2 else [0, 1, 0]
+    parameters = trainable_parameters(model)
+    x, y = (torch.stack(copied(values, few)) for values in (inputs, targets))
+    with buffers_untouched(model):
+        passes.start()
+        losses = losses_of_examples(model, loss_fn, model(x.clone().flatten(0, 1)), y.clone()).loss
+        rows = [
+            torch.autograd.grad(
+                loss, list(parameters.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+            )
+            for loss in losses
+        ]
+    stacked = {name: torch.stack(row) for name, row in zip(parameters, zip(*rows, strict=True), strict=True)}
+    if not all(bool(row.isfinite().all()) for row in stacked.values()):
+        return False
+    with buffers_untouched(model):
+        passes.start()
+        shares = example_share(model, loss_fn, x, y, ALSO).statistics
+    mixed = torch.is_autocast_enabled(inputs.device.type)
+    narrow = [torch.empty(0, dtype=torch.bfloat16)] if mixed else []
+    different = first_difference(shares, stacked, Tolerance.of([*parameters.values(), inputs, *narrow]))
+    if different is not None:
+        raise UserError(
+            f"the votes per example for {different} are not the gradients of the examples' own risks: "
+            "examples mix other than by BatchNorm, or a layer's first axis is not the examples (time first, "
+            "positions or a query looked up once). Use gradients='per_example_loss'"
+        )
+    return True
+
+
+@contextmanager
+def batch_norm_mixing_nothing(model: nn.Module) -> Iterator[None]:
+    """Every BatchNorm that normalises by the batch takes its statistics as given, so none has a gradient."""
+    layers: list[Any] = [part for part in model.modules() if mixes_examples(part) and type(part) in RULES]
+
+    def give_statistics(layer: Any, arguments: tuple[Tensor, ...]) -> None:
+        x = arguments[0].detach()
+        axes = [axis for axis in range(x.ndim) if axis != 1]
+        like = x if layer.weight is None else layer.weight
+        layer._buffers["running_mean"] = x.mean(axes).to(like.dtype)
+        layer._buffers["running_var"] = x.var(axes, correction=0).to(like.dtype)
+
+    were = [(layer, layer.training, dict(layer._buffers)) for layer in layers]
+    handles = [layer.register_forward_pre_hook(give_statistics) for layer in layers]
+    try:
+        for layer in layers:
+            layer.training = False
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+        for layer, training, buffers in were:
+            layer.training = training
+            layer._buffers.update(buffers)

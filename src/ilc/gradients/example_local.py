@@ -10,13 +10,13 @@ from torch.autograd.graph import GradientEdge
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
-from ilc.gradients.example_objectives import example_objectives
+from ilc.gradients.example_losses import losses_of_examples
 from ilc.gradients.example_share import example_share
 from ilc.gradients.shares.batch_norm import Seen, mixes_examples
 from ilc.gradients.shares.following import following
 from ilc.gradients.shares.rules import RULES
 from ilc.gradients.shares.sums import summed
-from ilc.gradients.shares.watched_layers import layers_of, watched
+from ilc.gradients.shares.watched_layers import check_first_axis, layers_of, name_of, watched
 from ilc.objectives import ObjectiveFunction
 from ilc.precision import is_narrow, widened
 
@@ -71,6 +71,7 @@ def example_local(
     def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
         if not local:
             return
+        check_first_axis(name_of(layers[layer]), x, delta, n)
         found = following_.votes(layer, x, delta)
         shares, mixing = found if found is not None else (RULES[type(layer)](layer, x, delta), None)
         for key, name in layers[layer].items():
@@ -84,7 +85,7 @@ def example_local(
 
     local = False
     with following(model, collect_batch_norm, starts) as following_, watched(layers, collect, starts):
-        objectives = example_objectives(loss_fn, model(inputs.detach().flatten(0, 1)), targets)
+        objectives = losses_of_examples(model, loss_fn, model(inputs.detach().flatten(0, 1)), targets)
         risk = objectives.loss.sum()
         # In half precision a sum over many examples may be out of range where their mean is not.
         narrow = torch.is_autocast_enabled(inputs.device.type) or any(

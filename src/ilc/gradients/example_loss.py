@@ -12,10 +12,10 @@ from ilc.errors import UserError
 from ilc.gradients.environment import (
     EnvironmentGradients,
     dense,
-    refuse_reentrant_checkpoints,
     trainable_parameters,
 )
-from ilc.gradients.example_objectives import example_objectives
+from ilc.gradients.example_losses import losses_of_examples
+from ilc.gradients.graph import check_graph
 from ilc.objectives import ObjectiveFunction
 from ilc.precision import widened
 
@@ -51,9 +51,9 @@ def example_loss(
         raise UserError(f"chunk_size must be at least 1, got {chunk_size}")
     parameters = trainable_parameters(model)
     free_before = _free_memory(inputs.device)
-    objectives = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets)
+    objectives = losses_of_examples(model, loss_fn, model(inputs.flatten(0, 1)), targets)
     losses = objectives.loss
-    refuse_reentrant_checkpoints(losses, model)
+    check_graph(losses, model)
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
     n = len(losses)
     if chunk_size is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.func import vmap
 
@@ -10,10 +11,12 @@ from ilc.gradients.environment import checked_risk, scalar_objective
 from ilc.objectives import Objective, ObjectiveFunction
 
 
-def example_objectives(loss_fn: ObjectiveFunction, outputs: Tensor, targets: Tensor) -> Objective:
+def example_objectives(
+    loss_fn: ObjectiveFunction, outputs: Tensor, targets: Tensor, one_by_one: bool = False
+) -> Objective:
     """Loss, risk and penalty ``[E]`` of outputs ``[E, ...]`` against targets ``[E, 1, ...]``.
 
-    Each example is a batch of one.
+    Each example is a batch of one. ``one_by_one`` is for losses that ``vmap`` cannot follow.
 
     Raises:
         UserError: not one example per environment, outputs that are not one tensor with a row per
@@ -31,6 +34,11 @@ def example_objectives(loss_fn: ObjectiveFunction, outputs: Tensor, targets: Ten
         )
     if len(outputs) != len(targets):
         raise UserError(f"the model must return one row per example, got {len(outputs)} for {len(targets)}")
+    if one_by_one:
+        single = [scalar_objective(loss_fn(o[None], y)) for o, y in zip(outputs, targets, strict=True)]
+        stacked = Objective(*(torch.stack(parts) for parts in zip(*single, strict=True)))
+        checked_risk(stacked.loss[0])
+        return stacked
     each = vmap(lambda output, target: scalar_objective(loss_fn(output, target)), randomness="different")
     objectives: Objective = each(outputs.unsqueeze(1), targets)
     checked_risk(objectives.loss[0])

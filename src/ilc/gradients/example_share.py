@@ -10,10 +10,10 @@ from torch.autograd.graph import GradientEdge
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
-from ilc.gradients.example_objectives import example_objectives
+from ilc.gradients.example_losses import losses_of_examples
 from ilc.gradients.shares.rules import RULES, WRITTEN_OUT
 from ilc.gradients.shares.sums import summed
-from ilc.gradients.shares.watched_layers import layers_of, watched
+from ilc.gradients.shares.watched_layers import check_first_axis, layers_of, name_of, watched
 from ilc.objectives import ObjectiveFunction
 from ilc.precision import widened
 
@@ -62,13 +62,14 @@ def example_share(
     starts: list[GradientEdge] = []
 
     def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
+        check_first_axis(name_of(layers[layer]), x, delta, n)
         rules = WRITTEN_OUT if written_out else RULES
         shares = rules[type(layer)](layer, x, delta)
         for key, name in layers[layer].items():
             statistics[name] = summed(shares[key], trainable[name], n, also, in_order=written_out)
 
     with watched(layers, collect, starts):
-        objectives = example_objectives(loss_fn, model(inputs.detach().flatten(0, 1)), targets)
+        objectives = losses_of_examples(model, loss_fn, model(inputs.detach().flatten(0, 1)), targets)
         # Nobody asks for the gradients of the weights, so that autograd does not compute them again.
         if starts:  # Else a layer is missing, which the way out of here says.
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, differentiated, trainable_parameters
-from ilc.gradients.example_objectives import example_objectives
+from ilc.gradients.example_losses import losses_of_examples
 from ilc.objectives import ObjectiveFunction
 from ilc.precision import widened
 
@@ -30,7 +30,7 @@ def example_total(
         UserError: as ``example_objectives``, or no trainable parameter.
     """
     parameters = trainable_parameters(model)
-    objectives = example_objectives(loss_fn, model(inputs.flatten(0, 1)), targets)
+    objectives = losses_of_examples(model, loss_fn, model(inputs.flatten(0, 1)), targets)
     # Under autocast sums over the examples are in half precision: of a mean they stay in its range.
     divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     gradients = differentiated(objectives.loss.sum() / divisor, model, parameters)

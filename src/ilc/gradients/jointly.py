@@ -12,15 +12,17 @@ from torch import Tensor, nn
 from ilc.aggregators import GradientStatistics
 from ilc.aggregators.joint import JointAggregator
 from ilc.errors import UserError
+from ilc.gradients.choice import chosen
 from ilc.gradients.environment import (
     EnvironmentGradients,
     checked_objective,
     dense,
-    refuse_reentrant_checkpoints,
     scalar_objective,
     trainable_parameters,
 )
+from ilc.gradients.graph import check_graph
 from ilc.gradients.mean_of_buffers import MeanOfBuffers
+from ilc.gradients.total import summed
 from ilc.gradients.vectorized import keep_mean_of_buffers, one_environment, over_environments, state_of
 from ilc.objectives import ObjectiveFunction
 from ilc.precision import is_narrow, widened
@@ -130,7 +132,7 @@ def jointly(
     # Autograd would add the environments up in the parameters' type.
     narrow = any(is_narrow(p.dtype) for p in parameters.values())
     graphs: Tensor | list[Tensor]
-    if gradients == "vectorized" and tensors:
+    if gradients == "vectorized" and tensors and _can_go_at_once(model, loss_fn, inputs, targets):
         if aggregator.needs_rows or narrow:
             copies = {name: p.expand(len(inputs), *p.shape) for name, p in parameters.items()}
         losses, risks, penalties = _at_once(model, loss_fn, inputs, targets, copies)
@@ -145,7 +147,7 @@ def jointly(
         losses, risks, everything, graphs, list(copies.values()), counts or [len(inputs)], processes
     )
     if len(graphs):
-        refuse_reentrant_checkpoints(torch.stack(tuple(graphs)).sum(), model)
+        check_graph(torch.stack(tuple(graphs)).sum(), model)
     loss, added = aggregator.loss(together)
     found = [torch.zeros_like(p) for p in everything]
     if loss.requires_grad:
@@ -163,6 +165,10 @@ def jointly(
         for name, gradient in zip(parameters, found, strict=True)
     }
     return EnvironmentGradients(risks, statistics, penalties + added)
+
+
+def _can_go_at_once(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any) -> bool:
+    return chosen(model, loss_fn, inputs, targets, summed) is summed
 
 
 def _at_once(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +11,18 @@ from torch import Tensor, nn
 from ilc.errors import UserError
 from ilc.gradients.environment import as_objective
 from ilc.gradients.memory import Memory, differing
+from ilc.gradients.trial import (
+    buffers_untouched,
+    copied,
+    generators_of,
+    modules_of,
+    random_numbers_untouched,
+    seed_everything,
+)
+from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
 
-_leaving: WeakKeyDictionary[nn.Module, dict[bool, bool]] = WeakKeyDictionary()
-"""Of models that were looked at, by mode: whether their passes leave something, if only what none reads."""
+_QUESTION = "whether passes leave something, if only what none reads"
 
 
 @contextmanager
@@ -32,8 +38,9 @@ def nothing_left_behind(
     Buffers in training mode are the way's affair: every environment starts from the same and they end as the
     mean, whether written in place or assigned anew. Everything else that a pass changes (numbers, lists and
     tensors that are plain attributes, what hooks keep, buffers in evaluation mode) is looked for when a model
-    is first met, so later steps pay nothing. If anything changed, two environments are tried out in either
-    order: what every pass writes before it reads it, as the old ``weight_norm`` does, is no harm.
+    or its loss is first met, or is no longer what it was, so other steps pay nothing. If anything changed,
+    two environments are tried out in either order: what every pass writes before it reads it, as the old
+    ``weight_norm`` does, is no harm. What a loss that is a module keeps is harm if it changes a risk.
 
     Args:
         model: called once per environment, or once for many.
@@ -45,26 +52,35 @@ def nothing_left_behind(
     Raises:
         UserError: one environment's pass depends on another's. The model is as it was before.
     """
-    known = _leaving.get(model, {})
-    if model.training in known and not (vectorized and known[model.training]):
+    known = verdicts(model, loss_fn)
+    if _QUESTION in known and not (vectorized and known[_QUESTION]):
         yield
         return
-    before = Memory(model)
+    before = [Memory(model), *(Memory(module, with_buffers=True) for module in modules_of(loss_fn, model))]
     try:
         yield
     except BaseException:
-        before.restore()
+        _restore(before)
         raise
-    changed = before.changes()
+    changed = [
+        f"{whose}.{what}"
+        for whose, held in zip(("model", "loss_fn"), before, strict=False)
+        for what in held.changes()
+    ]
     if changed:
-        after = before if vectorized else Memory(model)
-        before.restore()
-        if model.training not in known:
+        after = before if vectorized else [held.again() for held in before]
+        _restore(before)
+        if _QUESTION not in known:
             reached = _reaches_the_next(model, loss_fn, inputs, targets, before)
             if reached is not None:
-                raise UserError(_message(reached or changed[0], model.training))
-        after.restore()
-    _leaving.setdefault(model, {})[model.training] = bool(changed)
+                raise UserError(_message(f"model.{reached}" if reached else changed[0], model.training))
+        _restore(after)
+    known[_QUESTION] = bool(changed)
+
+
+def _restore(everything: list[Memory]) -> None:
+    for held in everything:
+        held.restore()
 
 
 def _reaches_the_next(
@@ -72,18 +88,18 @@ def _reaches_the_next(
     loss_fn: ObjectiveFunction,
     inputs: Tensor | list[Tensor],
     targets: Tensor | list[Tensor],
-    before: Memory,
+    before: list[Memory],
 ) -> str | None:
     """What differs when the last environment comes after the first instead of alone; None if nothing does."""
 
     def passed(*environments: int) -> tuple[Tensor, Memory]:
         risk = torch.zeros(())
-        for e in environments:
-            with random_numbers_untouched(inputs[e]), buffers_untouched(model if model.training else None):
-                torch.manual_seed(0)
-                risk = as_objective(loss_fn(model(inputs[e]), targets[e])).risk
-        after = Memory(model)
-        before.restore()
+        for x, y in zip(copied(inputs, environments), copied(targets, environments), strict=True):
+            with random_numbers_untouched(x, model), buffers_untouched(model if model.training else None):
+                seed_everything(0, generators_of(model))
+                risk = as_objective(loss_fn(model(x), y)).risk
+        after = before[0].again()
+        _restore(before)
         return risk, after
 
     with torch.no_grad():
@@ -95,38 +111,19 @@ def _reaches_the_next(
 
 
 def _message(what: str, training: bool) -> str:
+    if what.startswith("loss_fn"):
+        return (
+            f"the loss changes {what}, and what one environment leaves there reaches the risk of the next: "
+            "change it between the steps, or make it a buffer of the model, which every environment finds "
+            "alike"
+        )
     if training:
         return (
-            f"the forward pass changes model.{what}, and what one environment leaves there reaches the next: "
+            f"the forward pass changes {what}, and what one environment leaves there reaches the next: "
             "make it a buffer (register_buffer), which every environment finds alike, keep it outside the "
             "model, or, if only the first pass makes it, call the model once before training"
         )
     return (
-        f"the forward pass changes model.{what} in evaluation mode, and what one environment leaves there "
+        f"the forward pass changes {what} in evaluation mode, and what one environment leaves there "
         "reaches the next: call model.train(), where buffers are followed, or change it outside the pass"
     )
-
-
-@contextmanager
-def buffers_untouched(model: nn.Module | None) -> Iterator[None]:
-    """Passes that leave the buffers as they were; of no model, whatever they do."""
-    places = [] if model is None else [(module, dict(module._buffers)) for module in model.modules()]
-    values = [{key: b.clone() for key, b in kept.items() if b is not None} for _, kept in places]
-    try:
-        yield
-    finally:
-        for (module, kept), copies in zip(places, values, strict=True):
-            module._buffers.clear()
-            module._buffers.update(kept)
-            with torch.no_grad():
-                for key, copy in copies.items():
-                    module._buffers[key].copy_(copy)  # type: ignore[union-attr]
-
-
-@contextmanager
-def random_numbers_untouched(like: Tensor) -> Iterator[None]:
-    """Passes that draw random numbers and leave those that come after as they were."""
-    state = random.getstate()
-    with torch.random.fork_rng([like.device] if like.is_cuda else []):
-        yield
-    random.setstate(state)

@@ -56,16 +56,22 @@ class Memory:
     """What the modules of a model hold now, so that changes can be told and taken back.
 
     Plain attributes, also of a user's objects in them, lists, dictionaries and sets, what hooks close over,
-    and in evaluation mode the buffers; in training mode only which buffers there are.
+    and in evaluation mode or ``with_buffers`` the buffers; in training mode only which buffers there are.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, with_buffers: bool | None = None) -> None:
+        self._model = model
+        self._with_buffers = not model.training if with_buffers is None else with_buffers
         self._holders: list[tuple[str, Any, dict[Any, _Kept]]] = []
         self._visited: set[int] = set()
         for name, module in model.named_modules():
             prefix = f"{name}." if name else ""
             self._add(prefix, _Attributes(module), 0)
-            self._add(prefix, _Buffers(module, with_values=not model.training), 0)
+            self._add(prefix, _Buffers(module, with_values=self._with_buffers), 0)
+
+    def again(self) -> Memory:
+        """The same of what there is now."""
+        return Memory(self._model, self._with_buffers)
 
     def changes(self) -> list[str]:
         """The names of what is no longer as it was."""

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
-from ilc.gradients.left_behind import buffers_untouched, nothing_left_behind
+from ilc.gradients.left_behind import nothing_left_behind
+from ilc.gradients.trial import buffers_untouched
 from ilc.objectives import ObjectiveFunction
 
 ANOTHER_WAY = {

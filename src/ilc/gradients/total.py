@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.func import grad
 
 from ilc.aggregators import GradientStatistics
+from ilc.gradients.choice import chosen
 from ilc.gradients.environment import (
     EnvironmentGradients,
     checked_risk,
@@ -29,13 +32,27 @@ def total(
 ) -> EnvironmentGradients:
     """Differentiate the sum of the risks, for aggregators with ``needs_votes = False``.
 
-    BatchNorm and dropout behave as in ``vectorized``. The statistics hold no votes: their
-    ``sign_sum`` is NaN. One pass adds the environments up in the parameters' own type; where that is half
-    precision, every environment has a gradient of its own after all (``by_vmap``).
+    BatchNorm and dropout behave as in ``vectorized``. The statistics hold no votes (their ``sign_sum`` is
+    NaN) unless what acts on gradients makes it go one environment after another. One pass adds the
+    environments up in the parameters' own type; where that is half precision, every environment has a
+    gradient of its own after all (``by_vmap``).
 
     Raises:
         UserError: as ``vectorized``.
     """
+    way = chosen(model, loss_fn, inputs, targets, summed)
+    return way(model, loss_fn, inputs, targets)
+
+
+def summed(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+) -> EnvironmentGradients:
+    """``total`` for any model that ``torch.func`` can follow.
+
+    Raises:
+        UserError: as ``vectorized``.
+    """
+    del also
     parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
     if any(is_narrow(p.dtype) for p in parameters.values()):
         return by_vmap(model, loss_fn, inputs, targets)
@@ -43,11 +60,11 @@ def total(
     divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
 
-    def summed(trainable: dict[str, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
+    def of_all(trainable: dict[str, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         losses, seen = each(trainable, state_of(model, len(inputs)), inputs, targets)
         return checked_risk(losses.sum() / divisor), seen
 
-    gradients, (risks, penalties, state) = grad(summed, has_aux=True)(parameters)
+    gradients, (risks, penalties, state) = grad(of_all, has_aux=True)(parameters)
     if model.training:
         keep_mean_of_buffers(model, [state])
     statistics = {

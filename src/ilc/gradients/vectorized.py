@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import torch
@@ -13,7 +12,8 @@ from torch.func import functional_call, grad, vmap
 
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
-from ilc.gradients.by_layers import agrees, by_layers, known_answers, may_go_by_layers
+from ilc.gradients.by_layers import by_layers
+from ilc.gradients.choice import chosen
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.gradients.mean_of_buffers import change_of, check_still_one, is_continuous, mean_of, overlapping
 from ilc.objectives import Objective, ObjectiveFunction
@@ -31,8 +31,9 @@ def vectorized(
     """Differentiate the risks of many environments at once: by layers where that is the same, else by vmap.
 
     A model of linear layers, embeddings and LayerNorm that mixes no examples goes ``by_layers``, on a CPU
-    at a fraction of the cost. Both are compared on two environments when a model is first met, and that
-    model goes by vmap if they differ.
+    at a fraction of the cost. What is right is tried out on two environments against a plain loop, when model
+    and loss are first met and when they are no longer what they were (``chosen``). What ``torch.func`` would
+    leave out, such as hooks on gradients, goes one environment after another.
 
     BatchNorm in training mode behaves as in ``sequential``: each environment is normalised by its
     own batch statistics and the running statistics end as the mean over environments. Dropout
@@ -41,23 +42,8 @@ def vectorized(
     Raises:
         UserError: no trainable parameter, or a risk that is no scalar or reaches none.
     """
-    if may_go_by_layers(model, inputs):
-        known = known_answers(model)
-        mixed = torch.is_autocast_enabled(inputs.device.type)
-        case = (model.training, mixed, tuple(trainable_parameters(model)), inputs.shape[1:])
-        if case not in known:
-            two = inputs[:2], targets[:2]
-            with torch.random.fork_rng(devices=[]):  # A comparison more or less moves no random number.
-                known[case] = agrees(model, loss_fn, *two, by_vmap(model, loss_fn, *two))
-            _say_once("layer by layer" if known[case] else "by torch.func, as its examples seem to mix")
-        if known[case]:
-            return by_layers(model, loss_fn, inputs, targets, also)
-    return by_vmap(model, loss_fn, inputs, targets, also)
-
-
-@cache
-def _say_once(how: str) -> None:
-    print(f"ilc: gradients='vectorized' goes {how}")
+    way = chosen(model, loss_fn, inputs, targets, by_vmap, by_layers)
+    return way(model, loss_fn, inputs, targets, also)
 
 
 def by_vmap(
@@ -95,17 +81,21 @@ def one_environment(
     Beside it come the detached risk and penalty, and the buffers as the model left them.
     """
     frozen = {name: p for name, p in model.named_parameters() if not p.requires_grad}
+    # Each module once, whatever the number of its names: swapped twice, it would not be put back.
     names: dict[int, list[str]] = {}
-    for name, buffer in model.named_buffers(remove_duplicate=False):
-        names.setdefault(id(buffer), []).append(name)
-    shared = [every for every in names.values() if len(every) > 1]
+    for path, module in model.named_modules():
+        for key, tensor in (*module._parameters.items(), *module._buffers.items()):
+            if tensor is not None:
+                names.setdefault(id(tensor), []).append(f"{path}.{key}".lstrip("."))
+    of_buffers = {name for name, _ in model.named_buffers()}
+    shared = [every for every in names.values() if len(every) > 1 and every[0] in of_buffers]
 
     def losses(
         trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         tensors = {**frozen, **trainable, **state}
-        tensors |= {name: state[every[0]] for every in shared for name in every}
-        outputs = functional_call(model, tensors, (x,))
+        tensors = {name: tensors[every[0]] for every in names.values() for name in every}
+        outputs = functional_call(model, tensors, (x,), tie_weights=False)
         loss, risk, penalty = check(loss_fn(outputs, y))
         for every in shared:
             check_still_one({name: tensors[name] for name in every})

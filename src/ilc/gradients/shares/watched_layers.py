@@ -61,6 +61,8 @@ def watched(
     called: set[nn.Module] = set()
 
     def watch(layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
+        if not output.requires_grad:  # Called under no_grad: a pass that is none of the risk's.
+            return
         refuse_second_use(layer, called, name_of(layers[layer]))
         x = arguments[0]
         if not x.requires_grad:
@@ -87,6 +89,16 @@ def watched(
 def name_of(names: dict[str, str]) -> str:
     """The layer's name from those of its parameters."""
     return next(iter(names.values())).rpartition(".")[0] or "the model"
+
+
+def check_first_axis(name: str, x: Tensor, delta: Tensor, n: int) -> None:
+    """Raise UserError unless a layer's input and output have a row for each of ``n`` examples."""
+    if not len(x) == len(delta) == n:
+        raise UserError(
+            f"the first axis of what {name} gets has length {len(x)}, not that of the {n} examples (time "
+            "first, positions or a query looked up once), so its votes cannot be told apart: use "
+            "gradients='per_example_loss'"
+        )
 
 
 def refuse_second_use(layer: nn.Module, called: set[nn.Module], name: str) -> None:

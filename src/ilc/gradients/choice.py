@@ -1,0 +1,159 @@
+"""Which way ``vectorized`` goes: tried out against a plain loop, for as long as its ground stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules import module as torch_modules
+
+from ilc.errors import UserError
+from ilc.gradients.by_layers import LAYERS_TRIED, NotByExamplesError, by_layers, may_go_by_layers
+from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
+from ilc.gradients.plain_loop import ALSO, Rows, Tolerance, first_difference, row_of, rows_of_a_few
+from ilc.gradients.sequential import sequential
+from ilc.gradients.trial import Trial, buffers_untouched, trial, without_dropout
+from ilc.gradients.verdicts import verdicts
+from ilc.objectives import ObjectiveFunction
+
+Way = Callable[..., EnvironmentGradients]
+
+_ENOUGH = 8
+"""Sizes of batches that all had one answer: further sizes have it too."""
+
+
+def chosen(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, by_func: Way, *faster: Way
+) -> Way:
+    """The first way that gives what a plain loop does for two or three of these environments.
+
+    Each parameter's sum of gradients, of squares, of magnitudes and of signs are compared, on another number
+    of environments than the step has: so no axis that is not the examples' passes for it.
+
+    Args:
+        model: as it is now.
+        loss_fn: likewise.
+        inputs: ``[E, N, ...]``.
+        targets: ``[E, N, ...]``.
+        by_func: a way by ``torch.func``, which is taken where nothing can be compared, as the model draws
+            random numbers.
+        faster: ways to try before it.
+
+    Returns:
+        One of these ways, or ``sequential``, also until two environments have finite gradients.
+
+    Raises:
+        UserError: the risk depends on parameters that are none of the model's.
+    """
+    known = verdicts(model, loss_fn)
+    mixed = torch.is_autocast_enabled(inputs.device.type)
+    kind = (by_func.__name__, mixed, inputs.dtype, targets.dtype, len(inputs) > 1)
+    answers: dict[object, Way] = known.setdefault(kind, {})
+    sizes = inputs.shape[1:], targets.shape[1:]
+    if sizes in answers:
+        return answers[sizes]
+    if len(answers) >= _ENOUGH and len(set(answers.values())) == 1:
+        return next(iter(answers.values()))
+    reason = _no_other_than_sequential(model)
+    if reason is not None:
+        _say_once(f"one environment after another, as {reason}")
+        answers[sizes] = sequential
+        return sequential
+    ways = [way for way in faster if may_go_by_layers(model, inputs)]
+    if ways and mixed:
+        _say_once("by torch.func, as autocast is on")
+        ways = []
+    found = by_func if _is_compiled(model) else _tried(model, loss_fn, inputs, targets, [*ways, by_func])
+    if found is not None:
+        answers[sizes] = found
+    return found or sequential
+
+
+def _tried(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, ways: list[Way]
+) -> Way | None:
+    """The first that is right, or the last where another speaks for it; None if nothing can be said yet."""
+    with (
+        without_dropout(model),
+        trial(model, loss_fn, inputs) as passes,
+        torch.autocast(inputs.device.type, enabled=False),
+    ):
+        try:
+            rows = rows_of_a_few(model, loss_fn, inputs, targets, passes)
+        except UserError:
+            raise
+        except Exception:  # The step itself will say what is wrong.
+            return ways[-1]
+        return None if rows is None else _first_right(model, loss_fn, rows, ways, passes)
+
+
+def _first_right(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    rows: Rows,
+    ways: list[Way],
+    passes: Trial,
+) -> Way:
+    by_layers_tried: dict[object, bool] = verdicts(model, loss_fn).setdefault(LAYERS_TRIED, {})
+    for way in ways:
+        last = way is ways[-1]
+        passes.start()
+        try:
+            with buffers_untouched(model):
+                found = way(model, loss_fn, rows.inputs.clone(), rows.targets.clone(), ALSO)
+            name = _difference(model, found, rows)
+        except Exception as error:
+            if last:  # The step itself will say what is wrong.
+                return way
+            name = "" if isinstance(error, NotByExamplesError) else "a layer"
+        if way is by_layers:
+            by_layers_tried[len(by_layers_tried)] = name is None
+            _say_once("layer by layer" if name is None else f"by torch.func, as {_why(name)}")
+        if name is None:
+            return way
+    (x, y) = rows.inputs[0].clone(), rows.targets[0].clone()
+    risk, _ = row_of(model, loss_fn, x, y, passes, seed=1)
+    if not torch.equal(risk, rows.risks[0]):  # Random: nothing to compare.
+        return ways[-1]
+    _say_once(f"one environment after another, as torch.func leaves out what makes the gradient of {name}")
+    return sequential
+
+
+def _difference(model: nn.Module, found: EnvironmentGradients, rows: Rows) -> str | None:
+    tolerance = Tolerance.of([*trainable_parameters(model).values(), rows.inputs])
+    name = first_difference(found.statistics, rows.gradients, tolerance)
+    near = tolerance.of_the_parameter
+    if name is None and not torch.allclose(found.risks.double(), rows.risks.double(), rtol=near, atol=near):
+        return next(iter(rows.gradients))
+    return name
+
+
+def _why(name: str) -> str:
+    if not name:
+        return "a layer's first axis is not the examples"
+    return f"layers alone do not give the gradient of {name} (its examples seem to mix)"
+
+
+def _no_other_than_sequential(model: nn.Module) -> str | None:
+    """What in a backward pass ``torch.func`` would leave out, or do to all environments at once."""
+    modules: list[Any] = list(model.modules())
+    every = torch_modules._global_backward_hooks or torch_modules._global_backward_pre_hooks
+    if every or any(module._backward_hooks or module._backward_pre_hooks for module in modules):
+        return "hooks act on gradients"
+    if any(p._backward_hooks for p in model.parameters()):
+        return "hooks act on gradients"
+    if any(getattr(module, "scale_grad_by_freq", False) is True for module in modules):
+        return "scale_grad_by_freq counts in each batch"
+    return None
+
+
+def _is_compiled(model: nn.Module) -> bool:
+    return any(hasattr(part, "_orig_mod") or part._compiled_call_impl is not None for part in model.modules())
+
+
+@cache
+def _say_once(how: str) -> None:
+    print(f"ilc: gradients='vectorized' goes {how}")

@@ -1,0 +1,122 @@
+"""What a decision about a model rests on, as one value that is cheap to make at each step."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.modules import module as torch_modules
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+_FLAGS = frozenset({bool, str, type(None)})
+_OF_EVERY_MODULE = frozenset(vars(nn.Module()))
+_HOOKS = tuple(key for key in _OF_EVERY_MODULE if key.endswith("_hooks") and "state_dict" not in key)
+_GLOBAL_HOOKS = [
+    hooks
+    for name, hooks in vars(torch_modules).items()
+    if name.startswith("_global_") and isinstance(hooks, dict)
+]
+_LONGEST = 32
+"""A longer container is data or a history, which switches nothing."""
+_DEEPEST = 3
+
+
+def ground(*roots: Any) -> tuple[Any, ...]:
+    """A hashable value that moves when the model or the loss is no longer what it was.
+
+    It has the modules, their modes, hooks, plain attributes and parameters, what may be trained, and what
+    user's objects, dictionaries and functions hold, but not the values of tensors. The steps' own work
+    (parameters that move, features that are kept) leaves it as it is.
+    """
+    found: list[Any] = [tuple(hooks) for hooks in _GLOBAL_HOOKS if hooks]
+    visited: set[int] = set()
+    for root in roots:
+        _add(root, found, visited, 0)
+    return tuple(found)
+
+
+def _add(  # noqa: PLR0912
+    value: Any, found: list[Any], visited: set[int], depth: int
+) -> None:
+    kind = type(value)
+    if kind in _PLAIN:
+        found.append(str(value) if kind is float else value)  # NaN equals nothing, not even itself.
+        return
+    if isinstance(value, Tensor):
+        found.append((value.requires_grad, value.dtype, value.device))
+        return
+    found.append(kind)
+    if id(value) in visited or depth > _DEEPEST:
+        return
+    visited.add(id(value))
+    if isinstance(value, nn.Module):
+        _add_module(value, found, visited)
+    elif isinstance(value, dict):
+        _add_items(value, found, visited, depth)
+    elif isinstance(value, (list, tuple, deque, set)):
+        if len(value) <= _LONGEST:
+            for one in value:
+                _add(one, found, visited, depth + 1)
+    elif isinstance(value, FunctionType):
+        found.append(value.__code__)
+        for cell in value.__closure__ or ():
+            try:
+                _add(cell.cell_contents, found, visited, depth + 1)
+            except ValueError:  # Not filled yet.
+                found.append(None)
+        _add(value.__defaults__, found, visited, depth + 1)
+    elif isinstance(value, MethodType):
+        _add(value.__func__, found, visited, depth + 1)
+        _add(value.__self__, found, visited, depth + 1)
+    elif isinstance(value, partial):
+        for one in (value.func, *value.args, *value.keywords.values()):
+            _add(one, found, visited, depth + 1)
+    elif isinstance(value, type) or not hasattr(value, "__dict__"):
+        found.append(value if isinstance(value, type) else None)
+    elif type(value).__module__.partition(".")[0] not in _OTHERS:
+        # Numbers in objects beside the model are mostly counters, of a trainer perhaps.
+        for key, one in list(vars(value).items())[:_LONGEST]:
+            if type(one) in _FLAGS:
+                found += (key, one)
+
+
+_OTHERS = frozenset({"torch", "builtins", "numpy", *sys.stdlib_module_names} - {"types"})
+"""Whose objects hold no flag of a user; ``types`` has the simple namespace."""
+
+
+def _add_items(items: dict[Any, Any], found: list[Any], visited: set[int], depth: int) -> None:
+    if len(items) <= _LONGEST:
+        for key, one in items.items():
+            found.append(key if type(key) in _PLAIN else type(key))
+            _add(one, found, visited, depth + 1)
+
+
+def _add_module(module: nn.Module, found: list[Any], visited: set[int]) -> None:
+    attributes = vars(module)
+    found.append(id(module))
+    for key, value in attributes.items():
+        kind = type(value)
+        if kind in _PLAIN:
+            found.append(str(value) if kind is float else value)
+        elif key not in _OF_EVERY_MODULE:
+            found.append(key)
+            _add(value, found, visited, 0)
+    for key in _HOOKS:
+        for number, hook in attributes[key].items() if attributes.get(key) else ():
+            found.append(number)
+            _add(hook, found, visited, 0)
+    for key, p in attributes["_parameters"].items():
+        if p is not None:
+            hooks = p._backward_hooks, p._post_accumulate_grad_hooks
+            found += (key, id(p), p.requires_grad, p.dtype)
+            found += (tuple(each) for each in hooks if each)
+    for key, buffer in attributes["_buffers"].items():
+        found += (key, buffer is None)
+    for key, child in attributes["_modules"].items():
+        if child is not None:
+            found.append(key)
+            _add(child, found, visited, 0)

@@ -1,0 +1,119 @@
+"""Examples that mix by anything but BatchNorm: the votes are the exact ones, or the way is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc.aggregators import AndMask
+from ilc.errors import UserError
+from ilc.gradients import environment_gradients
+
+D, C = 5, 3
+
+
+class GhostNorm(nn.BatchNorm1d):
+    """BatchNorm over half of the batch at a time."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([super(GhostNorm, self).forward(part) for part in x.chunk(2)])
+
+
+def centred(h: Tensor, strength: float = 1.0) -> Tensor:
+    return h - strength * h.mean(0)
+
+
+def over_the_batch(h: Tensor) -> Tensor:
+    return (h @ h.T).softmax(-1) @ h
+
+
+def mixed_statistics(h: Tensor) -> Tensor:
+    """MixStyle: the statistics of another example, here with their gradients."""
+    mean, spread = h.mean(1, keepdim=True), h.std(1, keepdim=True)
+    return (h - mean) / spread * spread.roll(1, 0) + mean.roll(1, 0)
+
+
+def contrasted(h: Tensor) -> Tensor:
+    """Similarity to all others as a feature."""
+    z = F.normalize(h, dim=1)
+    return torch.cat([h, (z @ z.T).logsumexp(1, keepdim=True)], 1)
+
+
+MIXES: dict[str, Callable[[Tensor], Tensor]] = {
+    "centring": centred,
+    "weak centring": lambda h: centred(h, 0.01),
+    "attention over the batch": over_the_batch,
+    "the statistics of others": mixed_statistics,
+    "contrast": contrasted,
+    "the neighbour": lambda h: h + 0.5 * h.roll(1, 0),
+    "the first": lambda h: h * h[0].sigmoid(),
+}
+
+
+class Mixing(nn.Module):
+    def __init__(self, mix: Callable[[Tensor], Tensor], norm: bool = False, late: bool = False) -> None:
+        super().__init__()
+        self.first, self.middle = nn.Linear(D, 6), nn.Linear(6, 6)
+        self.norm = nn.BatchNorm1d(6) if norm else nn.Identity()
+        self.last, self.mix, self.late = nn.Linear(len(mix(torch.zeros(2, 6))[0]), C), mix, late
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.norm(self.first(x)).tanh()
+        if self.late:
+            hidden = self.middle(hidden).tanh()
+        hidden = self.mix(hidden)
+        result: Tensor = self.last(hidden if self.late or hidden.shape[1] != 6 else self.middle(hidden))
+        return result
+
+
+def batch(n: int) -> tuple[Tensor, Tensor]:
+    random = torch.Generator().manual_seed(2)
+    return torch.randn(n, 1, D, generator=random).double(), torch.randint(0, C, (n, 1), generator=random)
+
+
+def make(kind: str, norm: bool, late: bool = False) -> nn.Module:
+    torch.manual_seed(1)
+    return Mixing(MIXES[kind], norm, late).double()
+
+
+@pytest.mark.parametrize("n", [2, 5])
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+@pytest.mark.parametrize(("norm", "late"), [(False, False), (True, True)])
+@pytest.mark.parametrize("kind", MIXES)
+def test_is_refused_by_the_name_of_the_exact_way(kind: str, norm: bool, late: bool, way: str, n: int) -> None:
+    with pytest.raises(
+        UserError, match=r"examples mix other than by BatchNorm.*|used|was not called"
+    ) as error:
+        environment_gradients(make(kind, norm, late), F.cross_entropy, *batch(n), AndMask(0.5), way)
+    assert "gradients='per_example_loss'" in str(error.value)
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_a_norm_over_parts_of_the_batch_is_refused(way: str) -> None:
+    model = nn.Sequential(nn.Linear(D, 6), GhostNorm(6, affine=False), nn.Linear(6, C)).double()
+    with pytest.raises(UserError, match="per_example_loss"):
+        environment_gradients(model, F.cross_entropy, *batch(8), AndMask(0.5), way)
+
+
+@pytest.mark.parametrize("norm", [nn.BatchNorm1d, lambda d: nn.BatchNorm1d(d, track_running_stats=False)])
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+@pytest.mark.parametrize("n", [2, 5])
+def test_batch_norm_itself_is_not(norm: Callable[[int], nn.Module], way: str, n: int) -> None:
+    model = nn.Sequential(nn.Linear(D, 6), norm(6), nn.Tanh(), nn.Linear(6, C)).double()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    environment_gradients(model.eval(), F.cross_entropy, *batch(n), AndMask(0.5), way)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    environment_gradients(model.train(), F.cross_entropy, *batch(n), AndMask(0.5), way)
+
+
+@pytest.mark.parametrize("kind", MIXES)
+def test_environments_keep_to_themselves(kind: str, same_as_loop: Callable[..., None]) -> None:
+    random = torch.Generator().manual_seed(2)
+    inputs = torch.randn(3, 4, D, generator=random).double()
+    targets = torch.randint(0, C, (3, 4), generator=random)
+    for way in ("vectorized", "sequential"):
+        same_as_loop(make(kind, norm=False), F.cross_entropy, inputs, targets, way)
