@@ -13,8 +13,8 @@ from ilc.aggregators import Aggregator
 from ilc.aggregators.joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
-from ilc.gradients.trial import buffers_untouched, random_numbers_untouched
 from ilc.gradients.memory import Memory
+from ilc.gradients.trial import buffers_untouched, random_numbers_untouched
 from ilc.gradients.unequal import Batch, as_batches
 from ilc.objectives import ObjectiveFunction
 from ilc.verification.comparison import Compared, compare, rounding
