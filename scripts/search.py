@@ -25,7 +25,7 @@ from ilc.runs.cluster.command_line import add_places, chosen_place
 from ilc.runs.export import write_results_files
 from ilc.runs.run_files import OUTPUTS
 from ilc.runs.search.definition_file import load_definition
-from ilc.runs.search.files import RESULTS, search_files, table_path, tuned_path
+from ilc.runs.search.files import RESULTS, outcome, search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def main() -> None:
             table, tuned = folder / "trials.csv", folder / "best.yaml"
         for path in write_results_files(search_files(definition, folder, table, tuned, server), RESULTS):
             print(path)
+        print(outcome(definition, folder, server))
     print(f"shown by: {report_command(folder)}")
 
 

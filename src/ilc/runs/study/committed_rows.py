@@ -101,7 +101,10 @@ def joined_files(
     if pending is not None:
         tables[0].append(as_text(pending))
     runs_table, curves_table = _merged(tables[0], order), _merged(tables[1], [*order, "step"])
-    if curves_table.empty:  # A header says of what the rows will be.
+    # Headers say of what the rows will be.
+    if runs_table.empty:
+        runs_table = pd.DataFrame(columns=["experiment", *columns, "seed", RUN, STOPPED, "command"])
+    if curves_table.empty:
         identity = [column for column in (*order, RUN) if column in runs_table]
         curves_table = pd.DataFrame(columns=[*identity, "step"])
     return as_files(runs_table, curves_table if curves else None, prefix)
