@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
-from ilc.experiments.irm.figures.irm_stability import tabulate
-from ilc.experiments.irm.results import outcome, stability_runs
+from ilc.experiments.irm.results import outcome, passes
 
 COLLAPSED = "the outputs have collapsed to a constant: ..."
 
@@ -28,13 +25,5 @@ COLLAPSED = "the outputs have collapsed to a constant: ..."
 def test_outcome(train: float, test: float, warning: object, expected: str) -> None:
     run = pd.Series({"train/accuracy": train, "test/accuracy": test, "warning": warning})
     assert outcome(run) == expected
-
-
-def test_shares_add_up_and_every_seed_is_there(root: Path) -> None:
-    runs = stability_runs(root / "results")
-    assert (runs.groupby("schedule").seed.nunique() == runs.groupby("schedule").size()).all()
-    complete = runs[runs.schedule.isin(["constant", "step", "ramp 1.6"])]
-    assert (complete.groupby("schedule").size() >= 20).all()
-    table = tabulate(root / "results")
-    shares = table.iloc[:-1, 2:6].map(lambda share: float(str(share).rstrip(" %")))
-    assert ((shares.sum(axis=1) - 100).abs() <= 2).all()
+    is_above = passes(pd.DataFrame([run])).item()
+    assert is_above == (expected == "success" or (warning == COLLAPSED and train > 0.7))

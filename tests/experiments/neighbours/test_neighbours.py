@@ -23,6 +23,7 @@ def made(tmp_path: Path) -> Path:
             {
                 "command": f"train.py -m tuned=searched/neighbours_{experiment}/{name} seed={seed}",
                 "data_source": "made",
+                "stopped": "completed",
                 "test/accuracy": 0.1 * number + 0.01 * seed + 0.5 * (name == "mgda"),
             }
             for name in known
@@ -47,8 +48,8 @@ def test_rows(made: Path) -> None:
     assert list(table.index) == list(LABELS.values())
     plain, mgda, iga = (table.loc[LABELS[name]] for name in ("mean", "mgda", "iga"))
     assert plain["spirals"] == "1.0 (0.0 to 2.0)"
-    assert mgda["colored digits"] == "61.0 (60.0 to 62.0)"
-    assert (plain["colored digits"], mgda["spirals"]) == ("11.0 (10.0 to 12.0)", "")
+    assert mgda["Colored MNIST"] == "61.0 (60.0 to 62.0)"
+    assert (plain["Colored MNIST"], mgda["spirals"]) == ("11.0 (10.0 to 12.0)", "")
     assert [row["unit test 1"] for row in (plain, mgda, iga)] == ["2.00 ± 0.50 (10)", "", "4.00 ± 0.50 (10)"]
     assert (plain["unit test 1s"], iga["unit test 1s"]) == ("3.00 ± 0.50 (10)", "")
     assert mgda["unit test 1s"] == "5.00 ± 0.50 (2)"
@@ -61,6 +62,24 @@ def test_marks(made: Path) -> None:
     assert [len(axes.lines) for axes in accuracies] == [2, 3]
     assert len(tests.containers) == 4
     assert len(cost.patches) == len(LABELS)
+
+
+@pytest.mark.parametrize(
+    ("done", "plain", "lines"),
+    [(0, "pending", [2, 0]), (1, "pending", [2, 2]), (6, "11.0 (10.0 to 12.0)", [2, 3])],
+)
+def test_what_is_not_run_yet_is_pending(done: int, plain: str, lines: list[int], made: Path) -> None:
+    path = made / FOLDER / "colored_digits_runs.csv"
+    runs = pd.read_csv(path)
+    runs.loc[done:, ["data_source", "test/accuracy"]] = float("nan")
+    runs.loc[done:, "stopped"] = "pending"
+    runs.to_csv(path, index=False)
+    table = tabulate(made).set_index("method")
+    assert table.loc[LABELS["mean"], "Colored MNIST"] == plain
+    assert (table.loc[LABELS["mgda"], "Colored MNIST"] == "pending") == (done < 6)
+    figure = draw(made)
+    assert [len(axes.lines) for axes in figure.axes[:2]] == lines
+    assert (f"{done} of 6 runs" in figure.get_supxlabel()) == (done < 6)
 
 
 @pytest.mark.parametrize("experiment", SEARCHED)

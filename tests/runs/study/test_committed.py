@@ -46,7 +46,17 @@ def test_every_committed_file_is_made_by_exactly_one_study(root: Path) -> None:
     }
     made = Counter(file for study in STUDIES.values() for file in study.files)
     assert {file for file, n in made.items() if n > 1} == set()
-    assert set(made) == committed
+    assert committed <= set(made)
+    # What an unfinished study has not begun; of runs it names even those.
+    may_lack = {
+        file
+        for study in STUDIES.values()
+        if study.unfinished
+        for step in study.steps
+        if not isinstance(step, RunsStep)
+        for file in step.files
+    }
+    assert set(made) - committed <= may_lack
     assert len(committed) > 50
 
 
@@ -105,6 +115,8 @@ def test_rows_name_their_runs_and_only_unfinished_studies_have_pending_ones(
 def test_the_recorded_trials_are_of_the_searches(step: SearchStep, root: Path) -> None:
     definitions = [definition for name in step.names for definition in load_definitions(name)]
     for definition, file in zip(definitions, step.files, strict=False):
+        if not (root / "results" / file).exists():
+            continue  # The test above says which study may lack it.
         trials = pd.read_csv(root / "results" / file)
         shared = set(overrides_of(definition, {}))
         for command in trials.command:

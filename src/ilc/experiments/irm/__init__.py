@@ -1,3 +1,3 @@
-"""Invariant Risk Minimization: the linear example, and digits whose colour misleads."""
+"""Invariant Risk Minimization: the linear example, and Colored MNIST."""
 
 TITLE = "Invariant Risk Minimization"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ilc.figures.pending import progress_in_words, read_curves, read_done
 from ilc.figures.style import COLORS, LABELS
 
 FOLDER = Path("irm")
@@ -23,7 +24,14 @@ EXPLAINER_ERRORS = {
 """Its test errors at s = 0.01, 0.1, 1."""
 
 PUBLISHED = {"irm_penalty": (0.708, 0.669), "mean": (0.874, 0.171), "grayscale_mean": (0.735, 0.730)}
-"""Train and test accuracy on Colored MNIST (Arjovsky et al., table 1)."""
+"""Train and test accuracy on Colored MNIST, mean over ten restarts (Arjovsky et al., table 1)."""
+PUBLISHED_DEVIATIONS = {
+    "irm_penalty": (0.009, 0.025),
+    "mean": (0.002, 0.006),
+    "grayscale_mean": (0.002, 0.004),
+}
+"""Standard deviations over those restarts, from the same table."""
+PUBLISHED_RESTARTS = 10
 
 SCALES = ("0.01", "0.1", "1")
 ROWS = ("mean", "irm_penalty", "grayscale_mean", "and_mask", "geometric_mean")
@@ -37,13 +45,18 @@ ROW_COLORS = {**COLORS, "grayscale_mean": "#000000"}
 OWN_PACE = "own pace"
 
 SCHEDULES = {
-    "constant": "constant",
+    "constant 10": "constant: 10",
+    "constant 100": "constant: 100",
+    "constant 1000": "constant: 1,000",
+    "constant": "constant: the searched weight",
+    "ramp 1.6": "ramp: by the power of 1.6",
     "step": "step: plain training, then a jump",
     "step to 10": "step: a jump to 10 only",
-    "ramp 1.6": "ramp: by the power of 1.6",
-    OWN_PACE: "ramp: power 1.6 over 9,460 batches",
+    OWN_PACE: "ramp: power 1.6 over 9,480 batches",
     "ramp 8": "ramp: by the power of 8 (late)",
 }
+NAMED_WEIGHTS = ("10", "100", "1000")
+"""Final weights of the penalty beside the one that the search found."""
 OUTCOMES = {
     "success": "train > 70 %, test > 60 %",
     "collapsed": "collapsed to a constant",
@@ -53,25 +66,52 @@ OUTCOMES = {
 OUTCOME_COLORS = {"success": "#009E73", "collapsed": "#000000", "plain": "#D55E00", "between": "#56B4E9"}
 
 
-def colored_runs(results: Path, kind: str = "runs") -> pd.DataFrame:
-    """Runs or curves on the colored digits with a column ``row``, a key of ``ROW_LABELS``."""
-    table = pd.read_csv(results / FOLDER / f"colored_{kind}.csv")
+def colored_runs(results: Path, kind: str = "runs", name: str = "colored") -> pd.DataFrame:
+    """Runs that are done, or their curves, on Colored MNIST with a column ``row``, a key of ``ROW_LABELS``.
+
+    ``name`` is ``colored``, the searched settings, or ``paper``, the IRM authors' protocol.
+    """
+    read = read_curves if kind == "curves" else read_done
+    table = read(results / FOLDER / f"{name}_{kind}.csv")
+    if table.empty:
+        return table.assign(row=pd.Series(dtype=str))
     gray = "grayscale_" + table.aggregator
-    table["row"] = table.aggregator.where(~table["dataset.grayscale"].astype(bool), gray)
-    return table
+    # Beside rows of pending runs, truth values are read as text.
+    is_gray = table["dataset.grayscale"].astype(str) == "True"
+    return table.assign(row=table.aggregator.where(~is_gray, gray))
+
+
+def pending(results: Path, *names: str) -> str:
+    """How many runs of the first study that is not finished are done; nothing where all are."""
+    for name in names:
+        words = progress_in_words(results / FOLDER / f"{name}_runs.csv")
+        if words:
+            return words
+    return ""
 
 
 def stability_runs(results: Path) -> pd.DataFrame:
-    """Runs of the studies of schedules with columns ``schedule``, a key of ``SCHEDULES``, and ``outcome``."""
-    runs = pd.read_csv(results / FOLDER / "stability_runs.csv")
-    power = runs["aggregator.ramp_power"].map("{:g}".format)
-    is_ramp = runs["aggregator.schedule"] == "ramp"
-    schedule = runs["aggregator.schedule"].where(~is_ramp, "ramp " + power)
-    runs["schedule"] = schedule.where(runs["aggregator.penalty_weight"] > 10, schedule + " to 10")
-    ramp = pd.read_csv(results / FOLDER / "ramp_runs.csv").assign(schedule=OWN_PACE)
-    runs = pd.concat([runs, ramp], ignore_index=True)
-    runs["outcome"] = [outcome(run) for _, run in runs.iterrows()]
-    return runs
+    """Finished runs of both studies of schedules: ``schedule``, a key of ``SCHEDULES``, and ``outcome``."""
+    runs = read_done(results / FOLDER / "stability_runs.csv")
+    runs = runs.assign(schedule=[_schedule(run) for _, run in runs.iterrows()])
+    ramp = read_done(results / FOLDER / "ramp_runs.csv").assign(schedule=OWN_PACE)
+    runs = pd.concat([table for table in (runs, ramp) if len(table)] or [runs], ignore_index=True)
+    return runs.assign(outcome=[outcome(run) for _, run in runs.iterrows()])
+
+
+def _schedule(run: pd.Series) -> str:
+    kind = str(run["aggregator.schedule"])
+    if kind == "ramp":
+        return f"ramp {float(run['aggregator.ramp_power']):g}"
+    weight = f"{float(run['aggregator.penalty_weight']):g}"
+    # Other weights are the one that the search found.
+    return f"{kind} {'to ' * (kind == 'step')}{weight}" if weight in NAMED_WEIGHTS else kind
+
+
+def passes(table: pd.DataFrame) -> pd.Series:
+    """Whether runs, or evaluations, are above the bar that the reimplementation reaches."""
+    above: pd.Series = (table["train/accuracy"] > 0.7) & (table["test/accuracy"] > 0.6)
+    return above
 
 
 def outcome(run: pd.Series) -> str:

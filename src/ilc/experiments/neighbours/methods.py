@@ -30,7 +30,7 @@ LABELS = {
 }
 """The searches of ``conf/search/neighbours_*.yaml``, and what their methods are called."""
 
-SEARCHED = {"spirals": "spirals", "colored_digits": "colored digits"}
+SEARCHED = {"spirals": "spirals", "colored_digits": "Colored MNIST"}
 """Experiments whose settings were searched, 20 trials for each method."""
 DRAWN_PROBLEMS = {"1": ("o", -0.2), "1s": ("D", 0.2)}
 """Of the unit tests, those in the picture: their marker and its place in a method's row."""
@@ -42,7 +42,7 @@ COST = Path("benchmark/neighbours.csv")
 
 
 def read_best(results: Path, experiment: str) -> pd.DataFrame:
-    """The runs of every method's best settings on new seeds, named in ``method``."""
+    """The runs of every method's best settings on new seeds, named in ``method``, pending ones too."""
     runs = pd.read_csv(results / FOLDER / f"{experiment}_runs.csv")
     return runs.assign(method=runs.command.str.extract(rf"tuned=searched/neighbours_{experiment}/(\w+)")[0])
 

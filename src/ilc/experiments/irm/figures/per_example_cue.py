@@ -6,7 +6,18 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ilc.experiments.irm.cue import AGREES, LABEL_NOISE, PROBLEMS, THRESHOLD, digit_alone, read_cue
+from ilc.experiments.irm.cue import (
+    AGREES,
+    COWS,
+    LABEL_NOISE,
+    PASSED_BY_ARITHMETIC,
+    PROBLEMS,
+    THRESHOLD,
+    digit_alone,
+    read_cue,
+)
+from ilc.experiments.irm.results import pending
+from ilc.figures.pending import pending_figure
 from ilc.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
 
 LINES = {
@@ -19,6 +30,8 @@ LINES = {
 def draw(results: Path) -> Figure:
     """A panel per problem that was run; every seed and their median."""
     runs = read_cue(results)
+    if runs.empty:
+        return pending_figure(pending(results, "cue"))
     problems = {noise: title for noise, title in PROBLEMS.items() if noise in set(runs[LABEL_NOISE])}
     figure = new_figure(n_columns=len(problems), width=4.9)
     end = runs[THRESHOLD].max()
@@ -37,6 +50,9 @@ def draw(results: Path) -> Figure:
         axes.text(
             end, AGREES["test"] - 0.015, "colour alone, test", fontsize=8, color=GREY, ha="right", va="top"
         )
+        if noise == COWS:
+            axes.axvspan(0, PASSED_BY_ARITHMETIC, color=GREY, alpha=0.08, lw=0)
+            axes.text(0.01, 1.0, "the cue passes by arithmetic", fontsize=8, color=GREY, va="top")
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("agreement threshold over examples")
         as_percent(axes)
@@ -44,10 +60,11 @@ def draw(results: Path) -> Figure:
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
     n = runs.groupby([LABEL_NOISE, THRESHOLD]).seed.nunique().min()
+    sources = "; ".join(filter(None, [data_sources(runs), pending(results, "cue")]))
     stamp(
         figure,
         f"n = {n} seeds per point, all drawn, line: median;\nevery example of a batch of "
         f"{runs['dataset.batch_size'].iloc[0]} is an environment, updates rescaled;\n"
-        f"selection: last; scale=small; data: {data_sources(runs)}",
+        f"selection: last; scale=small; data: {sources}",
     )
     return figure

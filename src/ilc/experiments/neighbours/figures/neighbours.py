@@ -12,11 +12,13 @@ from matplotlib.ticker import PercentFormatter
 from ilc.experiments.neighbours.methods import (
     COST,
     DRAWN_PROBLEMS,
+    FOLDER,
     LABELS,
     SEARCHED,
     read_best,
     read_unit_tests,
 )
+from ilc.figures.pending import PENDING, STOPPED, progress_in_words
 from ilc.figures.style import (
     COLORS,
     GREY,
@@ -32,12 +34,16 @@ def draw(results: Path) -> Figure:
     """A row per method and a panel per experiment; no mark where a method makes no sense or was not run."""
     figure = new_figure(n_columns=len(SEARCHED) + 2, width=2.3, height=5.2)
     panels = figure.subplots(1, len(SEARCHED) + 2, sharey=True)
-    best = {words: read_best(results, experiment) for experiment, words in SEARCHED.items()}
+    best = {words: _done(read_best(results, experiment)) for experiment, words in SEARCHED.items()}
     for axes, (words, runs) in zip(panels, best.items(), strict=False):
         axes.set(title=words, xlabel="test accuracy")
         axes.xaxis.set_major_formatter(PercentFormatter(1.0))
-        plain = runs.loc[runs.method == "mean", "test/accuracy"].median()
-        axes.axvline(plain, color=COLORS["mean"], lw=0.8, ls=":")
+        if runs.empty:
+            axes.text(0.5, 0.5, "pending", ha="center", color=GREY, transform=axes.transAxes)
+            continue
+        if (runs.method == "mean").any():
+            plain = runs.loc[runs.method == "mean", "test/accuracy"].median()
+            axes.axvline(plain, color=COLORS["mean"], lw=0.8, ls=":")
         for row, method in enumerate(LABELS):
             values = runs.loc[runs.method == method, "test/accuracy"]
             if len(values):
@@ -50,15 +56,25 @@ def draw(results: Path) -> Figure:
     panels[-1].set(title="cost of a step", xlabel="x plain training")
     panels[0].set_yticks(range(len(LABELS)), list(LABELS.values()))
     panels[0].set_ylim(len(LABELS) - 0.4, -0.6)
-    sources = ", ".join(data_sources(runs) for runs in best.values())
+    sources = ", ".join(data_sources(runs) for runs in best.values() if len(runs))
+    open_ones = "; ".join(
+        f"{words}: {progress}"
+        for experiment, words in SEARCHED.items()
+        if (progress := progress_in_words(results / FOLDER / f"{experiment}_runs.csv"))
+    )
     stamp(
         figure,
         "dot: a seed of five, bar: median, dotted: plain training's; best of 20 trials each, by validation "
-        "on colored digits, by test accuracy (oracle) on spirals;\nunit tests: mean and "
+        "on Colored MNIST, by test accuracy (oracle) on spirals;\nunit tests: mean and "
         f"deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: on the spirals, one "
-        f"core;\ndata: {sources}, generated linear problems",
+        f"core;\ndata: {sources}, generated linear problems{f'; {open_ones}' if open_ones else ''}",
     )
     return figure
+
+
+def _done(runs: pd.DataFrame) -> pd.DataFrame:
+    done: pd.DataFrame = runs[runs[STOPPED] != PENDING]
+    return done
 
 
 def _color(method: str) -> str:
@@ -86,6 +102,13 @@ def _draw_unit_tests(axes: Axes, tests: pd.DataFrame) -> None:
     axes.legend(title="problem", fontsize=8)
 
 
+def _in_words(runs: pd.DataFrame) -> str:
+    """Of one method; median and range where all its seeds are done."""
+    if runs.empty:
+        return ""
+    return median_and_range(runs["test/accuracy"]) if len(_done(runs)) == len(runs) else "pending"
+
+
 def tabulate(results: Path) -> pd.DataFrame:
     """A row per method; an empty cell where it makes no sense or was not run."""
     best = {words: read_best(results, experiment) for experiment, words in SEARCHED.items()}
@@ -95,8 +118,7 @@ def tabulate(results: Path) -> pd.DataFrame:
     for method, label in LABELS.items():
         row = {"method": label}
         for words, runs in best.items():
-            test = runs.loc[runs.method == method, "test/accuracy"]
-            row[words] = median_and_range(test) if len(test) else ""
+            row[words] = _in_words(runs[runs.method == method])
         for problem in sorted(tests.problem.unique()):
             of_method = tests[(tests.method == method) & (tests.problem == problem)]
             row[f"unit test {problem}"] = "".join(
