@@ -87,3 +87,18 @@ def refusals() -> dict[str, str]:
     except UserError as error:
         said["sync_batch_norm"] = str(error)
     return said
+
+
+def half_precision() -> dict[str, bool]:
+    """Whether a mean that float16 holds comes out of sums that it does not, by aggregator."""
+    right = {}
+    for name, aggregator in AGGREGATORS.items():
+        model = nn.Linear(1, 3).half()
+        wrapped = DistributedDataParallel(model)
+        register_ddp_hook(wrapped, aggregator)
+        wrapped(torch.full((1, 1), 40_000.0, dtype=torch.float16)).sum().backward()
+        gradient = model.weight.grad
+        assert gradient is not None and gradient.dtype == torch.float16
+        wanted = torch.zeros_like(gradient) if name == "xor_mask" else torch.full_like(gradient, 40_000.0)
+        right[name] = torch.allclose(gradient, wanted, rtol=1e-2)
+    return right

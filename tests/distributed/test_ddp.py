@@ -21,6 +21,11 @@ def test_the_updates_of_one_process(options: dict[str, Any], tmp_path: Path) -> 
         assert result == dict.fromkeys(ddp_cases.AGGREGATORS, True)
 
 
+def test_sums_in_single_precision(tmp_path: Path) -> None:
+    for result in gang.together(2, tmp_path / "gang", ddp_cases.half_precision):
+        assert result == dict.fromkeys(ddp_cases.AGGREGATORS, True)
+
+
 def test_what_is_not_exact_is_refused(tmp_path: Path) -> None:
     for said in gang.together(2, tmp_path / "gang", ddp_cases.refusals):
         assert "from an earlier backward pass" in said["accumulated"]

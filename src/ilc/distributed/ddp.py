@@ -12,6 +12,7 @@ from ilc.aggregators import ON_REQUEST, Aggregator, GradientStatistics
 from ilc.aggregators.joint import JointAggregator
 from ilc.distributed.votes import packed, unpacked
 from ilc.errors import UserError
+from ilc.precision import widened
 
 
 def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) -> None:
@@ -92,7 +93,8 @@ class _Hook:
         bucket: dist.GradBucket,  # type: ignore[name-defined]
     ) -> torch.futures.Future[torch.Tensor]:
         """What DDP calls for each bucket."""
-        total, n = bucket.buffer(), self._group.size()
+        gradients, n = bucket.buffer(), self._group.size()
+        total = widened(gradients)  # Half precision would be out of range before it is divided by E.
         votes = packed(total.sign(), n) if self._aggregator.needs_votes else None
         also = {name: ON_REQUEST[name](total) for name in self._aggregator.sums_on_request}
         beside = [self._reduced(message) for message in (votes, *also.values()) if message is not None]
@@ -102,7 +104,7 @@ class _Hook:
             for work in beside:
                 work.wait()
             self._combine(total, None if votes is None else unpacked(votes, len(total), n), also, bucket)
-            return total  # type: ignore[no-any-return]
+            return gradients  # type: ignore[no-any-return]
 
         future: torch.futures.Future[Tensor] = sums.then(combined)
         return future
@@ -114,17 +116,17 @@ class _Hook:
         also: dict[str, Tensor],
         bucket: dist.GradBucket,  # type: ignore[name-defined]
     ) -> None:
-        """Put each parameter's update in the place of its sum of gradients in the bucket."""
-        signs = None if votes is None else votes.to(torch.promote_types(total.dtype, torch.float32))
+        """Put each parameter's update in the place of its gradient in the bucket."""
+        signs = None if votes is None else votes.to(total.dtype)
         for gradient in bucket.gradients():
-            start = gradient.storage_offset() - total.storage_offset()
+            start = gradient.storage_offset() - bucket.buffer().storage_offset()
 
             def of_this(flat: Tensor, like: Tensor = gradient, start: int = start) -> Tensor:
-                return flat.as_strided(like.shape, like.stride(), start)
+                return flat.as_strided(like.shape, like.stride(), flat.storage_offset() + start)
 
             statistics = GradientStatistics(
                 self._group.size(),
-                gradient,
+                of_this(total),
                 total.new_full((), torch.nan) if signs is None else of_this(signs),
                 **{name: of_this(values) for name, values in also.items()},
             )
