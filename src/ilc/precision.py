@@ -5,8 +5,11 @@ Half-precision sums stop early: in bfloat16 256 + 1 is 256, and in float16 anyth
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 
 def wide_type(dtype: torch.dtype) -> torch.dtype:
@@ -17,6 +20,14 @@ def wide_type(dtype: torch.dtype) -> torch.dtype:
 def widened(values: Tensor) -> Tensor:
     """The values themselves, or in float32 if their type is narrower."""
     return values.to(wide_type(values.dtype))
+
+
+def as_autocast_would(outputs: Any) -> Any:
+    """What losses get under ``vmap``, which hides from autocast that they are to be in float32."""
+    if isinstance(outputs, Tensor):
+        mixed = outputs.is_floating_point() and torch.is_autocast_enabled(outputs.device.type)
+        return widened(outputs) if mixed else outputs
+    return tree_map(as_autocast_would, outputs) if isinstance(outputs, (tuple, list, dict)) else outputs
 
 
 def is_narrow(dtype: torch.dtype) -> bool:

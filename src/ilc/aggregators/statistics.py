@@ -60,6 +60,15 @@ class GradientStatistics:
         return cls(0, total, sign_sum, **{name: torch.zeros_like(total) for name in also})
 
     @classmethod
+    def of_zeros(cls, n_environments: int, like: Tensor, also: Sequence[str] = ()) -> GradientStatistics:
+        """Statistics of so many gradients that are zero: no vote, and a sum of logs of minus infinity."""
+        found = cls.zeros(like, also)
+        found.n_environments = n_environments
+        if found.log_sum is not None:
+            found.log_sum.fill_(-torch.inf)
+        return found
+
+    @classmethod
     def without_votes(cls, n_environments: int, total: Tensor) -> GradientStatistics:
         """Statistics for an aggregator that needs only the sum of the gradients."""
         return cls(n_environments, total, total.new_full((), torch.nan))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ilc.aggregators import Aggregator
 from ilc.aggregators.joint import JointAggregator
 from ilc.errors import UserError
+from ilc.gradients.choice import acts_on_gradients
 from ilc.gradients.dense_embeddings import dense_embeddings
 from ilc.gradients.environment import EnvironmentGradients
 from ilc.gradients.example_check import check_shares
@@ -23,7 +24,7 @@ from ilc.gradients.example_total import example_total
 from ilc.gradients.jointly import jointly
 from ilc.gradients.left_behind import nothing_left_behind
 from ilc.gradients.pooled import pooled
-from ilc.gradients.refusals import check_aggregator, check_model, explained
+from ilc.gradients.refusals import Attempt, check_aggregator, check_model, explained, with_a_remedy_that_works
 from ilc.gradients.sequential import sequential
 from ilc.gradients.total import total
 from ilc.gradients.undone import buffers_put_back_after_errors
@@ -169,25 +170,27 @@ def _gradients(
     way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], also=aggregator.sums_on_request)
     if isinstance(aggregator, JointAggregator):
         way = partial(jointly, aggregator=aggregator, gradients=gradients, counts=counts, processes=processes)
-    elif not votes:
+    elif not votes and acts_on_gradients(model) is None:
         way = example_total
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else total
         way = partial(in_groups, way) if isinstance(x, list) else way
+    attempt = Attempt(gradients, WAYS, model, loss_fn, x, y)
     with one_step(model, loss_fn), dense_embeddings(model), buffers_put_back_after_errors(model):
         try:
             if gradients in PER_EXAMPLE:
                 check_losses(model, loss_fn, x, y)
-            if gradients in ("per_example", "per_example_share"):
-                check_shares(model, loss_fn, x, y)
+            by_layers = gradients in ("per_example", "per_example_share")
+            if by_layers and not check_shares(model, loss_fn, x, y) and votes:  # Nothing is finite yet.
+                way = partial(example_loss, also=aggregator.sums_on_request)
             if gradients not in PASS_PER_ENVIRONMENT:
                 return way(model, loss_fn, x, y)
             with nothing_left_behind(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
                 return way(model, loss_fn, x, y)
-        except UserError:
-            raise
+        except UserError as error:
+            raise with_a_remedy_that_works(error, attempt) from error.__cause__
         except Exception as error:
-            raise explained(error, gradients, WAYS, model, loss_fn, x, y) from error
+            raise explained(error, attempt) from error
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:

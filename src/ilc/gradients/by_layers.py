@@ -59,8 +59,7 @@ def by_layers(
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
     for name, p in trainable.items():
         if name not in statistics:  # Called, but the risk does not reach it: no vote.
-            statistics[name] = GradientStatistics.zeros(p, also)
-            statistics[name].n_environments = shape[0]
+            statistics[name] = GradientStatistics.of_zeros(shape[0], p, also)
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
     return EnvironmentGradients(risks, ordered, penalties)

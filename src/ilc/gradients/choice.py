@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as torch_modules
 
 from ilc.errors import UserError
-from ilc.gradients.by_layers import LAYERS_TRIED, NotByExamplesError, by_layers, may_go_by_layers
+from ilc.gradients.by_layers import LAYERS_TRIED, NotByExamplesError, may_go_by_layers
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients.plain_loop import ALSO, Rows, Tolerance, first_difference, row_of, rows_of_a_few
 from ilc.gradients.sequential import sequential
@@ -57,7 +57,7 @@ def chosen(
         return answers[sizes]
     if len(answers) >= _ENOUGH and len(set(answers.values())) == 1:
         return next(iter(answers.values()))
-    reason = _no_other_than_sequential(model)
+    reason = acts_on_gradients(model)
     if reason is not None:
         _say_once(f"one environment after another, as {reason}")
         answers[sizes] = sequential
@@ -97,28 +97,35 @@ def _first_right(
     ways: list[Way],
     passes: Trial,
 ) -> Way:
-    by_layers_tried: dict[object, bool] = verdicts(model, loss_fn).setdefault(LAYERS_TRIED, {})
-    for way in ways:
-        last = way is ways[-1]
+    def difference(way: Way) -> str | None:
         passes.start()
+        with buffers_untouched(model):
+            found = way(model, loss_fn, rows.inputs.clone(), rows.targets.clone(), ALSO)
+        return _difference(model, found, rows)
+
+    *faster, by_func = ways
+    try:
+        differs = difference(by_func)
+    except Exception:
+        # The step itself will say what is wrong: a branch on the data, for one, which layers would not show.
+        return by_func
+    tried: dict[object, bool] = verdicts(model, loss_fn).setdefault(LAYERS_TRIED, {})
+    for way in faster:
         try:
-            with buffers_untouched(model):
-                found = way(model, loss_fn, rows.inputs.clone(), rows.targets.clone(), ALSO)
-            name = _difference(model, found, rows)
-        except Exception as error:
-            if last:  # The step itself will say what is wrong.
-                return way
+            name = difference(way)
+        except Exception as error:  # Whatever stops it, ``torch.func`` may do.
             name = "" if isinstance(error, NotByExamplesError) else "a layer"
-        if way is by_layers:
-            by_layers_tried[len(by_layers_tried)] = name is None
-            _say_once("layer by layer" if name is None else f"by torch.func, as {_why(name)}")
+        tried[len(tried)] = name is None
+        _say_once("layer by layer" if name is None else f"by torch.func, as {_why(name)}")
         if name is None:
             return way
+    if differs is None:
+        return by_func
     (x, y) = rows.inputs[0].clone(), rows.targets[0].clone()
     risk, _ = row_of(model, loss_fn, x, y, passes, seed=1)
     if not torch.equal(risk, rows.risks[0]):  # Random: nothing to compare.
-        return ways[-1]
-    _say_once(f"one environment after another, as torch.func leaves out what makes the gradient of {name}")
+        return by_func
+    _say_once(f"one environment after another, as torch.func leaves out what makes the gradient of {differs}")
     return sequential
 
 
@@ -137,7 +144,7 @@ def _why(name: str) -> str:
     return f"layers alone do not give the gradient of {name} (its examples seem to mix)"
 
 
-def _no_other_than_sequential(model: nn.Module) -> str | None:
+def acts_on_gradients(model: nn.Module) -> str | None:
     """What in a backward pass ``torch.func`` would leave out, or do to all environments at once."""
     modules: list[Any] = list(model.modules())
     every = torch_modules._global_backward_hooks or torch_modules._global_backward_pre_hooks

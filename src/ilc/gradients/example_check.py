@@ -24,14 +24,18 @@ from ilc.objectives import ObjectiveFunction
 _OF_THE_PARAMETER, _OF_ALL = 0.05, 1e-3
 
 
-def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor) -> None:
+def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor) -> bool:
     """When model and loss are first met or no longer what they were, hold the votes against autograd.
 
     Votes are rebuilt from what passes through layers. What uses a parameter otherwise (an output layer by
     ``F.linear`` with the embedding's weight, a hook that changes an output) is in the gradient alone, and
     whose row is whose cannot be seen from a sum. So two things are compared: the sum of all examples' shares
     with the gradient, and, where BatchNorm mixes nothing, the shares of two or three examples, another number
-    than the step has, with the gradients of their own risks.
+    than the step has, with the gradients of their own risks. Examples whose risk is NaN or infinite are left
+    out of this.
+
+    Returns:
+        Whether there was enough to compare; else the exact way is what remains.
 
     Raises:
         UserError: they differ, a layer has no rule, or a hook on a parameter acts on its gradient.
@@ -39,7 +43,7 @@ def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
     known = verdicts(model, loss_fn)
     question = ("shares", inputs.shape[1:], inputs.dtype)
     if question in known or sum(asked[0] == "shares" for asked in known) >= _ENOUGH:
-        return
+        return True
     for name, p in trainable_parameters(model).items():
         if p._backward_hooks:
             raise UserError(
@@ -47,15 +51,31 @@ def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
                 "use gradients='per_example_loss'"
             )
     with trial(model, loss_fn, inputs) as passes:
+        there = _finite_examples(model, loss_fn, inputs, targets, passes)
+        if not len(there):
+            return False
+        inputs, targets = inputs[there], targets[there]
         finite = _sums_agree(model, loss_fn, inputs, targets, passes)
     with batch_norm_mixing_nothing(model), trial(model, loss_fn, inputs) as passes:
         finite &= _votes_agree(model, loss_fn, inputs, targets, passes)
     if finite:
         known[question] = True
+    return finite
 
 
 _ENOUGH = 8
 """Sizes of examples that all passed: further sizes pass."""
+
+
+def _finite_examples(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial
+) -> Tensor:
+    """The indices of those with a finite risk."""
+    passes.start()
+    x, y = (torch.stack(copied(values, range(len(values)))) for values in (inputs, targets))
+    with buffers_untouched(model):
+        losses = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss
+    return losses.detach().isfinite().nonzero().flatten().to("cpu")
 
 
 def _sums_agree(

@@ -109,8 +109,7 @@ def example_local(
             torch.autograd.grad(risk, starts, allow_unused=True)
     for (name, p), total in zip(trainable.items(), totals, strict=True):
         if name not in statistics:  # Called, but the risk does not reach it: no vote.
-            statistics[name] = GradientStatistics.zeros(p, also)
-            statistics[name].n_environments = n
+            statistics[name] = GradientStatistics.of_zeros(n, p, also)
         statistics[name].total = total
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))

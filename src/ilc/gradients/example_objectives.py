@@ -9,6 +9,7 @@ from torch.func import vmap
 from ilc.errors import UserError
 from ilc.gradients.environment import checked_risk, scalar_objective
 from ilc.objectives import Objective, ObjectiveFunction
+from ilc.precision import as_autocast_would
 
 
 def example_objectives(
@@ -39,6 +40,7 @@ def example_objectives(
         stacked = Objective(*(torch.stack(parts) for parts in zip(*single, strict=True)))
         checked_risk(stacked.loss[0])
         return stacked
+    outputs = as_autocast_would(outputs)
     each = vmap(lambda output, target: scalar_objective(loss_fn(output, target)), randomness="different")
     objectives: Objective = each(outputs.unsqueeze(1), targets)
     checked_risk(objectives.loss[0])

@@ -75,8 +75,7 @@ def example_share(
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
     for name, p in trainable.items():
         if name not in statistics:  # Called, but the risk does not reach it: no vote.
-            statistics[name] = GradientStatistics.zeros(p, also)
-            statistics[name].n_environments = n
+            statistics[name] = GradientStatistics.of_zeros(n, p, also)
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
     return EnvironmentGradients(risks, ordered, penalties)

@@ -109,14 +109,14 @@ def _add_module(module: nn.Module, found: list[Any], visited: set[int]) -> None:
         for number, hook in attributes[key].items() if attributes.get(key) else ():
             found.append(number)
             _add(hook, found, visited, 0)
-    for key, p in attributes["_parameters"].items():
+    for key, p in module._parameters.items():
         if p is not None:
             hooks = p._backward_hooks, p._post_accumulate_grad_hooks
             found += (key, id(p), p.requires_grad, p.dtype)
             found += (tuple(each) for each in hooks if each)
-    for key, buffer in attributes["_buffers"].items():
+    for key, buffer in module._buffers.items():
         found += (key, buffer is None)
-    for key, child in attributes["_modules"].items():
+    for key, child in module._modules.items():
         if child is not None:
             found.append(key)
             _add(child, found, visited, 0)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from ilc.errors import UserError
 from ilc.gradients.environment import as_objective
@@ -92,22 +93,32 @@ def _reaches_the_next(
 ) -> str | None:
     """What differs when the last environment comes after the first instead of alone; None if nothing does."""
 
-    def passed(*environments: int) -> tuple[Tensor, Memory]:
-        risk = torch.zeros(())
+    def passed(seed: int, *environments: int) -> tuple[list[Tensor], Memory]:
+        seen: list[Tensor] = []
         for x, y in zip(copied(inputs, environments), copied(targets, environments), strict=True):
             with random_numbers_untouched(x, model), buffers_untouched(model if model.training else None):
-                seed_everything(0, generators_of(model))
-                risk = as_objective(loss_fn(model(x), y)).risk
+                seed_everything(seed, generators_of(model))
+                outputs = model(x)
+                seen = [as_objective(loss_fn(outputs, y)).risk, *tree_leaves(outputs), *model.buffers()]
+                seen = [value.detach().clone() for value in seen if isinstance(value, Tensor)]
         after = before[0].again()
         _restore(before)
-        return risk, after
+        return seen, after
 
     with torch.no_grad():
-        (risk, after), (risk_alone, after_alone) = passed(0, len(inputs) - 1), passed(len(inputs) - 1)
-    different = differing(after, after_alone)
-    if different is None and torch.allclose(risk, risk_alone, equal_nan=True):
-        return None
-    return different or ""
+        last = len(inputs) - 1
+        while last > 1 and not bool(passed(0, last)[0][0].isfinite()):
+            last -= 1  # Next to a risk that is NaN anyway, nothing can be seen.
+        for seed in (0, 1):  # What one dropout hides, another shows.
+            (seen, after), (alone, after_alone) = passed(seed, 0, last), passed(seed, last)
+            different = differing(after, after_alone)
+            if different is not None or not all(map(_close, seen, alone)):
+                return different or ""
+    return None
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one.double(), other.double(), equal_nan=True)
 
 
 def _message(what: str, training: bool) -> str:

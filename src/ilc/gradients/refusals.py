@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from ilc.gradients.left_behind import nothing_left_behind
-from ilc.gradients.trial import buffers_untouched
+from ilc.gradients.trial import copied, trial
 from ilc.objectives import ObjectiveFunction
 
-ANOTHER_WAY = {
-    "vectorized": "sequential",
-    "per_example": "per_example_loss",
-    "per_example_share": "per_example_loss",
-    "per_example_loss": "sequential",
+OTHER_WAYS = {
+    "vectorized": ("sequential",),
+    "per_example": ("per_example_loss", "sequential"),
+    "per_example_share": ("per_example_loss", "sequential"),
+    "per_example_loss": ("sequential",),
 }
-"""The way that follows more models at the price of more passes."""
+"""The ways that follow more models at the price of more passes, nearest first."""
 
 
 def check_aggregator(aggregator: Any) -> None:
@@ -48,36 +49,70 @@ def check_model(model: nn.Module) -> None:
         )
 
 
-def explained(
-    error: Exception,
-    gradients: str,
-    ways: Mapping[str, Callable[..., Any]],
-    model: nn.Module,
-    objective: ObjectiveFunction,
-    inputs: Tensor | list[Tensor],
-    targets: Tensor | list[Tensor],
-) -> Exception:
+class Attempt(NamedTuple):
+    """A step that ended with an error, to be tried in other ways.
+
+    Attributes:
+        gradients: the way in which it was tried.
+        ways: all of them.
+        model: as before the step.
+        objective: likewise.
+        inputs: likewise.
+        targets: likewise.
+    """
+
+    gradients: str
+    ways: Mapping[str, Callable[..., Any]]
+    model: nn.Module
+    objective: ObjectiveFunction
+    inputs: Tensor | list[Tensor]
+    targets: Tensor | list[Tensor]
+
+    def error_of(self, way: str) -> Exception | None:
+        """What another way ends with; nothing of the user's moves."""
+        everything = range(len(self.inputs))
+        x, y = copied(self.inputs, everything), copied(self.targets, everything)
+        if isinstance(self.inputs, Tensor) and isinstance(self.targets, Tensor):
+            x, y = torch.stack(x), torch.stack(y)  # type: ignore[assignment]
+        looked_at = (
+            nothing_left_behind(self.model, self.objective, x, y, vectorized=False)
+            if way == "sequential"
+            else nullcontext()
+        )
+        try:
+            with trial(self.model, self.objective, x[0]), looked_at:
+                self.ways[way](self.model, self.objective, x, y)
+        except Exception as error:
+            return error
+        return None
+
+
+def explained(error: Exception, attempt: Attempt) -> Exception:
     """The error of a way, as one line if another way has none; else the mistake is the model's or the data's.
 
-    Costs nothing where all goes well: the other way is tried only now.
+    Costs nothing where all goes well: the other ways are tried only now, one after another.
     """
-    other = ANOTHER_WAY.get(gradients)
-    if other is None:
+    for other in OTHER_WAYS.get(attempt.gradients, ()):
+        better = attempt.error_of(other)
+        if isinstance(better, UserError):
+            return better
+        if better is None:
+            said = " ".join(str(error).split())
+            return UserError(
+                f"gradients={attempt.gradients!r} cannot follow what the model or the risk does "
+                f"({type(error).__name__}: {said[:160]}): use gradients={other!r}, which can"
+            )
+    return error
+
+
+def with_a_remedy_that_works(error: UserError, attempt: Attempt) -> UserError:
+    """The refusal itself, if the way that it names works; else one that names the next that does."""
+    text = str(error)
+    others = OTHER_WAYS.get(attempt.gradients, ())
+    named = [way for way in others if f"gradients='{way}'" in text]
+    if not named or attempt.error_of(named[0]) is None:
         return error
-    looked_at = (
-        nothing_left_behind(model, objective, inputs, targets, vectorized=False)
-        if other == "sequential"
-        else nullcontext()
-    )
-    try:
-        with buffers_untouched(model), looked_at:
-            ways[other](model, objective, inputs, targets)
-    except UserError as better:
-        return better
-    except Exception:
-        return error
-    said = " ".join(str(error).split())
-    return UserError(
-        f"gradients={gradients!r} cannot follow what the model or the risk does ({type(error).__name__}: "
-        f"{said[:160]}): use gradients={other!r}, which can"
-    )
+    for other in others:
+        if other not in named and attempt.error_of(other) is None:
+            return UserError(f"{text}. That way cannot follow this model either: use gradients={other!r}")
+    return error

@@ -60,11 +60,13 @@ def summed(
     divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
 
-    def of_all(trainable: dict[str, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
-        losses, seen = each(trainable, state_of(model, len(inputs)), inputs, targets)
+    def of_all(
+        trainable: dict[str, Tensor], x: Tensor, y: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
+        losses, seen = each(trainable, state_of(model, len(x)), x, y)
         return checked_risk(losses.sum() / divisor), seen
 
-    gradients, (risks, penalties, state) = grad(of_all, has_aux=True)(parameters)
+    gradients, (risks, penalties, state) = grad(of_all, has_aux=True)(parameters, inputs, targets)
     if model.training:
         keep_mean_of_buffers(model, [state])
     statistics = {

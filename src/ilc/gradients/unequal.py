@@ -24,6 +24,11 @@ def as_batches(inputs: Batch, targets: Batch) -> tuple[Any, Any]:
         UserError: no batches of environments: no axes E and N, or not as many targets as inputs.
     """
     x, y = _unnested(inputs), _unnested(targets)
+    if isinstance(inputs, tuple) and isinstance(y, Tensor):
+        raise UserError(
+            f"inputs are a tuple of {len(inputs)}, targets one tensor: {_SEVERAL}, or, if these are batches "
+            "of environments, give lists of both"
+        )
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         if x.ndim < 2 or y.ndim < 2 or x.shape[:2] != y.shape[:2] or 0 in x.shape[:2]:
             raise UserError(
@@ -34,14 +39,15 @@ def as_batches(inputs: Batch, targets: Batch) -> tuple[Any, Any]:
         return x, y
     x, y = list(x), list(y)
     if not all(isinstance(one, Tensor) and one.ndim for one in (*x, *y)):
-        kinds = sorted({type(one).__name__ for one in (*x, *y)})
+        kinds = ", ".join(sorted({type(one).__name__ for one in (*x, *y)}))
         raise UserError(
-            f"inputs and targets must be tensors, or lists of a tensor [N, ...] per environment, got {kinds}"
+            "inputs and targets must be tensors, or lists of a tensor [N, ...] per environment, got lists of "
+            f"{kinds}; {_SEVERAL}"
         )
     if not x or [len(one) for one in x] != [len(one) for one in y] or not all(map(len, x)):
         raise UserError(
             "inputs and targets must hold as many batches of as many examples, at least one, got batches of "
-            f"{[len(one) for one in x]} and {[len(one) for one in y]} examples"
+            f"{[len(one) for one in x]} and {[len(one) for one in y]} examples; {_SEVERAL}"
         )
     if len({_kind(pair) for pair in zip(x, y, strict=True)}) == 1:
         return torch.stack(x), torch.stack(y)
@@ -92,13 +98,19 @@ def _added(groups: list[dict[str, GradientStatistics]]) -> dict[str, GradientSta
     return total
 
 
+_SEVERAL = (
+    "for a model or a loss of several tensors, give one that holds them, joined by torch.cat or torch.stack "
+    "along a later axis, and take it apart in forward or in loss_fn"
+)
+
+
 def _unnested(batch: Batch) -> Any:
     if isinstance(batch, Tensor):
         return list(batch.unbind()) if batch.is_nested else batch
     if not isinstance(batch, (list, tuple)):
         raise UserError(
             "inputs and targets must be tensors [E, N, ...], or lists of a tensor [N, ...] per environment, "
-            f"got {type(batch).__name__}"
+            f"got {type(batch).__name__}; {_SEVERAL}"
         )
     return batch
 

@@ -17,7 +17,7 @@ from ilc.gradients.choice import chosen
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.gradients.mean_of_buffers import change_of, check_still_one, is_continuous, mean_of, overlapping
 from ilc.objectives import Objective, ObjectiveFunction
-from ilc.precision import wide_type, widened
+from ilc.precision import as_autocast_would, wide_type, widened
 
 # Gradients held at once, in bytes. A CPU is fastest while they stay in its cache (1.3 times on a
 # 3 x 256 perceptron); an accelerator wants as many environments in one launch as memory allows.
@@ -95,7 +95,7 @@ def one_environment(
     ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         tensors = {**frozen, **trainable, **state}
         tensors = {name: tensors[every[0]] for every in names.values() for name in every}
-        outputs = functional_call(model, tensors, (x,), tie_weights=False)
+        outputs = as_autocast_would(functional_call(model, tensors, (x,), tie_weights=False))
         loss, risk, penalty = check(loss_fn(outputs, y))
         for every in shared:
             check_still_one({name: tensors[name] for name in every})
