@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ilc"
 
-LIBRARY = {"aggregators", "gradients", "kernels", "objectives", "optim", "distributed"}
+LIBRARY = {"aggregators", "gradients", "kernels", "objectives", "optim", "distributed", "verification"}
 SHARED = {
     "errors",
     "seeding",
