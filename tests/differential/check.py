@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients import environment_gradients
-from ilc.verification.comparison import Rounding, compare, rounding
+from ilc.verification.comparison import Rounding, compare, floors, rounding
 from ilc.verification.plain_loop import Definition, Row, definition
 
 SEED = 17
@@ -167,14 +167,15 @@ def _same_gradients(found: Any, wanted: Definition, program: dict[str, Any], all
             signs = sum(row.gradients[one.name].sign() for row in wanted.votes or ())
             raise Wrong("votes", f"{one.name}: {_some(statistics.sign_sum)} instead of {_some(signs)}")
         if statistics.log_sum is not None and program["DTYPE"] == torch.float64 and wanted.votes:
-            _same_logs(one.name, statistics, [row.gradients[one.name] for row in wanted.votes])
+            _same_logs(one.name, statistics, wanted.votes, allowed)
 
 
-def _same_logs(name: str, statistics: Any, rows: list[Tensor]) -> None:
-    """Where no row is within rounding of zero, and where a row is zero without any other beside it."""
-    stacked = torch.stack(rows)
+def _same_logs(name: str, statistics: Any, rows: list[Row], allowed: Rounding) -> None:
+    """Where no environment's component is within rounding of zero, and for a parameter that none reaches."""
+    stacked = torch.stack([row.gradients[name] for row in rows])
+    sizes = torch.tensor([floors(row, allowed)[name] for row in rows], dtype=stacked.dtype)
     logs = stacked.abs().log().sum(0)
-    clear = (stacked.abs() > 1e-6 * stacked.abs().nan_to_num(0, 0, 0).max()).all(0) | (stacked == 0).all(0)
+    clear = (stacked.abs() > sizes.view(-1, *[1] * logs.ndim)).all(0) | torch.tensor(not stacked.any())
     if not torch.isclose(statistics.log_sum[clear], logs[clear], rtol=1e-5, atol=1e-3, equal_nan=True).all():
         raise Wrong("logs", f"{name}: {_some(statistics.log_sum)} instead of {_some(logs)}")
 

@@ -36,6 +36,12 @@ def test_a_zero_beside_rounding_may_be_rounding() -> None:
     assert bounds(1.0, 0.0, 1e-4) == (-1, 3)
 
 
+def test_where_rounding_makes_zeros_none_is_certain() -> None:
+    rows = [torch.tensor([1.0], dtype=torch.float64), torch.tensor([0.0], dtype=torch.float64)]
+    low, high = sign_sums(rows, [1e-3, 1e-3], unsure_zeros=True) or (rows[0], rows[0])
+    assert (float(low), float(high)) == (0, 2)
+
+
 def test_what_is_not_finite_says_nothing() -> None:
     low, high = bounds(1.0, float("nan"))
     assert low <= -2 and high >= 2

@@ -48,18 +48,21 @@ class Rounding(NamedTuple):
         own: of the parameter's largest component in the same environment, and of a risk.
         of_all: of the largest component of all parameters.
         of_risk: of the environment's risk, for gradients that are nothing but rounding.
+        makes_zeros: whether it may make a zero of a value that another order of sums leaves.
     """
 
     own: float
     of_all: float
     of_risk: float
+    makes_zeros: bool
 
 
 def rounding(dtype: torch.dtype) -> Rounding:
     """For the type in which a model computes, over the many sums of a small model."""
     eps = torch.finfo(dtype).eps
-    own = eps**0.5 if eps < 1e-3 else 0.2
-    return Rounding(own, own / 30, min(10 * eps, 0.02))
+    half = eps > 1e-4
+    own = 0.2 if half else eps**0.5
+    return Rounding(own, own / 30, 0.02 if half else 10 * eps, half)
 
 
 def compare(found: dict[str, GradientStatistics], wanted: Definition, allowed: Rounding) -> list[Compared]:
@@ -75,6 +78,7 @@ def compare(found: dict[str, GradientStatistics], wanted: Definition, allowed: R
             sign_sums(
                 [_wide(row.gradients[name]) for row in wanted.votes or ()],
                 [sizes[name] for sizes in of_votes or ()],
+                allowed.makes_zeros,
             ),
         )
         for name in wanted.sums[0].gradients
@@ -115,12 +119,14 @@ def floors(row: Row, allowed: Rounding) -> dict[str, float]:
     return {name: allowed.own * size + common for name, size in sizes.items()}
 
 
-def sign_sums(rows: list[Tensor], sizes: list[float]) -> tuple[Tensor, Tensor] | None:
+def sign_sums(
+    rows: list[Tensor], sizes: list[float], unsure_zeros: bool = False
+) -> tuple[Tensor, Tensor] | None:
     """The least and the largest sum of signs that rounding leaves possible; None where there are no votes.
 
     A sign is known for certain where the component is larger than rounding. So is a zero, if every
     environment has such a sign or a zero and one a sign: beside a value of rounding it may be what cancels
-    by chance.
+    by chance. With ``unsure_zeros`` no zero is certain.
     """
     if not rows or rows[0].is_complex():
         return None
@@ -128,7 +134,8 @@ def sign_sums(rows: list[Tensor], sizes: list[float]) -> tuple[Tensor, Tensor] |
     size = torch.tensor(sizes, dtype=stacked.dtype, device=stacked.device)
     clear = (stacked.abs() > size.view(-1, *[1] * (stacked.ndim - 1))) & stacked.isfinite()
     zero = stacked == 0
-    clear |= zero & (clear | zero).all(0) & clear.any(0)
+    if not unsure_zeros:
+        clear |= zero & (clear | zero).all(0) & clear.any(0)
     signs = (stacked.sign().nan_to_num(0) * clear).sum(0)
     # What is not finite leaves every sum possible.
     unclear = (~clear).sum(0).where(stacked.isfinite().all(0), 2 * len(rows))
