@@ -8,9 +8,10 @@ from random import Random
 from differential.changes import CHANGES, FEATURES
 from differential.losses import LOSSES
 from differential.pieces import PIECES
+from differential.shape import Shape
 
 WAYS = ("vectorized", "sequential", "per_example", "per_example_share", "per_example_loss")
-SOURCES = ("vector", "sequence", "tokens", "signal", "image", "volume")
+SOURCES = ("vector", "sequence", "sequence", "tokens", "signal", "image", "volume")
 FINISHES = ("mean", "last", "flat", "first", "amax", "sum")
 
 Chosen = tuple[int, str]
@@ -98,13 +99,28 @@ def drawn(random: Random, without: frozenset[str] = frozenset()) -> Case:
         dtype=dtype,
         source=source,
         c=max(c, 2),
-        pieces=_some(random, PIECES, n_pieces, without),
+        pieces=_fitting(random, source, max(c, 2), t, n_pieces, without),
         finish=random.choice(FINISHES),
         loss=_some(random, LOSSES, 1, without)[0][1] if random.random() < 0.6 else "cross-entropy",
         k=random.choice([2, 3, max(2, n), max(2, e)]),
         features=features,
         steps=(_step(random, way, e, n, t, ()), *_later(random, way, e, n, t, without)),
     )
+
+
+def _fitting(
+    random: Random, source: str, c: int, t: int, number: int, without: frozenset[str]
+) -> tuple[Chosen, ...]:
+    """Pieces that take what the one before gives."""
+    shape, found = Shape(source, c, t, ()), []
+    for _ in range(number):
+        for chosen in _some(random, PIECES, 6, without):
+            written = PIECES[chosen[1]](shape, 0, Random(0))
+            if written is not None:
+                shape = written[2]
+                found.append(chosen)
+                break
+    return tuple(found)
 
 
 def _later(random: Random, way: str, e: int, n: int, t: int, without: frozenset[str]) -> list[Step]:
@@ -121,7 +137,7 @@ def _later(random: Random, way: str, e: int, n: int, t: int, without: frozenset[
 
 
 def _step(random: Random, way: str, e: int, n: int, t: int, changes: tuple[Chosen, ...]) -> Step:
-    odd = random.choice(["", "", "", "", "", "", "", "nan", "ignored", "same"])
+    odd = random.choice([""] * 12 + ["nan", "nan", "ignored", "ignored", "same"])
     if way.startswith("per_example"):
         return Step(changes, (1,) * min(25, e * n), t, odd)
     if random.random() < 0.15:

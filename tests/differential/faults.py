@@ -83,7 +83,8 @@ def features(case: Case) -> list[str]:
         found.append(case.aggregator)
     if len(set(case.steps[-1].n)) > 1:
         found.append("unequal environments")
-    return found + [step.odd for step in case.steps if step.odd]
+    odd = {step.odd for step in case.steps} - {"" if case.loss == "ignored labels" else "ignored", ""}
+    return found + sorted(odd)
 
 
 def smaller(case: Case, answer: Answer) -> Case:
