@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ilc.aggregators import Aggregator, AndMask, Mean
 from ilc.errors import UserError
-from ilc.gradients import environment_gradients
+from ilc.gradients import combined, environment_gradients
 from ilc.verification.comparison import Rounding, compare, floors, rounding
 from ilc.verification.plain_loop import Definition, Row, definition
 
@@ -109,6 +110,7 @@ def _step(program: dict[str, Any], i: int, model: nn.Module, loss_fn: Any, answe
     allowed = rounding(torch.bfloat16 if program["AUTOCAST"] else program["DTYPE"])
     _same_gradients(found, wanted, program, allowed)
     _same_buffers(model, wanted.sums, allowed.own)
+    _same_update(found, model, aggregator, allowed.own)
     if not torch.equal(torch.get_rng_state(), random_after):
         raise Wrong("random state", "other random numbers follow than after the loop")
 
@@ -168,6 +170,27 @@ def _same_gradients(found: Any, wanted: Definition, program: dict[str, Any], all
             raise Wrong("votes", f"{one.name}: {_some(statistics.sign_sum)} instead of {_some(signs)}")
         if statistics.log_sum is not None and program["DTYPE"] == torch.float64 and wanted.votes:
             _same_logs(one.name, statistics, wanted.votes, allowed)
+
+
+def _same_update(found: Any, model: nn.Module, aggregator: Aggregator, rel: float) -> None:
+    """What the second half of ``backward`` leaves in ``.grad``, post-accumulate hooks included."""
+    expected = {}
+    for name, p in model.named_parameters():
+        if name in found.statistics and type(aggregator) in (Mean, AndMask):
+            one = found.statistics[name]
+            kept = type(aggregator) is Mean or one.sign_sum.abs() >= 0.5 * one.n_environments
+            stand_in = nn.Parameter(p.detach().clone())
+            stand_in.grad = (one.total / one.n_environments * kept).to(p.dtype)
+            for hook in (p._post_accumulate_grad_hooks or {}).values():
+                hook(stand_in)
+            expected[name] = stand_in.grad
+    try:
+        combined(model, found, aggregator)
+    except Exception as error:
+        raise Wrong(f"exception {type(error).__name__}", str(error)) from error
+    for name, p in model.named_parameters():
+        if name in expected and not torch.allclose(p.grad, expected[name], rtol=rel, atol=0, equal_nan=True):  # type: ignore[arg-type]
+            raise Wrong("update", f"{name}: {_some(p.grad)} instead of {_some(expected[name])}")  # type: ignore[arg-type]
 
 
 def _same_logs(name: str, statistics: Any, rows: list[Row], allowed: Rounding) -> None:

@@ -7,6 +7,7 @@ environment, from the same start.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -23,7 +24,8 @@ class Row(NamedTuple):
 
     Attributes:
         risk: 0-d.
-        gradients: of each trainable parameter by name, as ``loss.backward()`` leaves them in ``.grad``.
+        gradients: of each trainable parameter by name, as ``loss.backward()`` leaves them in ``.grad``,
+            but for post-accumulate hooks.
         buffers: of the model after the environment's pass, by name.
     """
 
@@ -125,9 +127,23 @@ def _row(model: nn.Module, loss_fn: ObjectiveFunction, value: Tensor | Objective
     parameters = trainable(model, loss_fn)
     for p in parameters.values():
         p.grad = None
-    loss.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    with _no_post_accumulate_hooks(parameters):
+        loss.backward(retain_graph=True)  # type: ignore[no-untyped-call]
     gradients = {name: _dense(p) for name, p in parameters.items()}
     return Row(risk.detach().clone(), gradients, {name: b.clone() for name, b in model.named_buffers()})
+
+
+@contextmanager
+def _no_post_accumulate_hooks(parameters: dict[str, nn.Parameter]) -> Iterator[None]:
+    """They act on the update in ``.grad``, once for all environments."""
+    hooks = [(held, dict(held)) for p in parameters.values() if (held := p._post_accumulate_grad_hooks)]
+    for held, _ in hooks:
+        held.clear()
+    try:
+        yield
+    finally:
+        for held, all_of_them in hooks:
+            held.update(all_of_them)
 
 
 def _dense(p: nn.Parameter) -> Tensor:
