@@ -98,7 +98,7 @@ def _convolution(in_channels: int, out_channels: int, norm: str, relu: bool = Tr
 def _pool() -> nn.Sequential:
     """The ReLU of the convolution before, and the maximum over squares of four pixels.
 
-    In the order that leaves a quarter of the work to the ReLU. Outputs and gradients have the bits of the other
-    order: the largest of four numbers stays the largest, and where it is not above 0 nothing passes.
+    In the order that leaves a quarter of the work to the ReLU. Outputs and gradients have the bits of the
+    other order: the largest of four numbers stays the largest, and where it is not above 0 nothing passes.
     """
     return nn.Sequential(nn.MaxPool2d(2), nn.ReLU(inplace=True))
