@@ -27,14 +27,11 @@ def normalise_backward(
     images = (x, delta, normalised, passed)
     if x.is_contiguous():
         rows = [value.detach().view(*x.shape[:2], -1).numpy() for value in images]
-        of_channel, kernel = [mean, invstd, scale], _normalise_backward
+        kernel = _normalise_backward
     else:
         rows = [value.detach().movedim(1, -1).flatten(1).numpy() for value in images]
-        # So often that loops are long, and the processor's vectors full.
-        repeat = -(-_SHORTEST_LOOP // x.shape[1])
-        of_channel = [value.repeat(repeat) for value in (mean, invstd, scale)]
         kernel = _normalise_backward_channels_last
-    others = [value.detach().numpy() for value in (*of_channel, ones, normed)]
+    others = [value.detach().numpy() for value in (mean, invstd, scale, ones, normed)]
     run(kernel, x.numel(), *rows, *others, any_order=True)
     return normalised, passed, ones, normed
 
@@ -50,16 +47,20 @@ def _normalise_backward_channels_last(
     ones: Any,
     normed: Any,
 ) -> None:
-    n_channels, length = ones.shape[1], len(mean)
+    # Each channel's numbers so often that loops are long, and the processor's vectors full.
+    n_channels = ones.shape[1]
+    length = -(-_SHORTEST_LOOP // n_channels) * n_channels
+    center, width, factor = np.empty(length, x.dtype), np.empty(length, x.dtype), np.empty(length, x.dtype)
+    for j in range(length):
+        center[j], width[j], factor[j] = mean[j % n_channels], invstd[j % n_channels], scale[j % n_channels]
     count = x.dtype.type(len(x) * (x.shape[1] // n_channels))
     for e in prange(len(x)):
-        one, norm = mean.copy(), mean.copy()  # Without numpy's functions, which not everybody has.
-        one[:], norm[:] = 0, 0
+        one, norm = np.zeros(length, x.dtype), np.zeros(length, x.dtype)
         for first in range(0, x.shape[1], length):
             last = min(first + length, x.shape[1])
             xs, deltas, normal = x[e, first:last], delta[e, first:last], normalised[e, first:last]
             for j in range(len(xs)):
-                normal[j] = (xs[j] - mean[j]) * invstd[j]
+                normal[j] = (xs[j] - center[j]) * width[j]
                 one[j] += deltas[j]
                 norm[j] += deltas[j] * normal[j]
         ones[e], normed[e] = 0, 0
@@ -72,7 +73,7 @@ def _normalise_backward_channels_last(
             last = min(first + length, x.shape[1])
             deltas, normal, down = delta[e, first:last], normalised[e, first:last], passed[e, first:last]
             for j in range(len(deltas)):
-                down[j] = scale[j] * (deltas[j] - one[j] - norm[j] * normal[j])
+                down[j] = factor[j] * (deltas[j] - one[j] - norm[j] * normal[j])
 
 
 def _normalise_backward(

@@ -99,7 +99,6 @@ def _pool() -> nn.Sequential:
     """The ReLU of the convolution before, and the maximum over squares of four pixels.
 
     In the order that leaves a quarter of the work to the ReLU. Outputs and gradients have the bits of the
-    other
-    order: the largest of four numbers stays the largest, and where it is not above 0 nothing passes.
+    other order: the largest of four numbers stays the largest, and where it is not above 0 nothing passes.
     """
     return nn.Sequential(nn.MaxPool2d(2), nn.ReLU(inplace=True))
