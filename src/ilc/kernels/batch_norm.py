@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import Tensor
+
+with suppress(ImportError):  # Numba, which compiles what follows, brings it.
+    import numpy as np
 
 from ilc.kernels.compiled import prange, run
 
