@@ -81,6 +81,12 @@ def colored_runs(results: Path, kind: str = "runs", name: str = "colored") -> pd
     return table.assign(row=table.aggregator.where(~is_gray, gray))
 
 
+def mean_and_deviation(values: pd.Series) -> str:
+    """Of accuracies, in per cent; a single one has no deviation."""
+    deviation = f" ± {100 * values.std():.1f}" if len(values) > 1 else ""
+    return f"{100 * values.mean():.1f}{deviation}"
+
+
 def pending(results: Path, *names: str) -> str:
     """How many runs of the first study that is not finished are done; nothing where all are."""
     for name in names:

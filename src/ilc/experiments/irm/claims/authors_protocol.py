@@ -17,6 +17,7 @@ from ilc.experiments.irm.results import (
     PUBLISHED_RESTARTS,
     ROW_LABELS,
     colored_runs,
+    mean_and_deviation,
 )
 from ilc.experiments.irm.verdicts import judged
 from ilc.figures.claims import Claim
@@ -89,7 +90,7 @@ def _kind(by_row: dict[str, pd.DataFrame]) -> str:
 
 
 def _words(name: str, chosen: pd.DataFrame) -> str:
-    means = " / ".join(f"{100 * chosen[part].mean():.1f} ± {100 * chosen[part].std():.1f}" for part in PARTS)
+    means = " / ".join(mean_and_deviation(chosen[part]) for part in PARTS)
     return f"{ROW_LABELS[name]} {means} (n = {len(chosen)})"
 
 

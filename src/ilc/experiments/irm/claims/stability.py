@@ -51,7 +51,7 @@ def _begins_plain(results: Path) -> Claim:
     }
     ours = number = ""
     if shares:
-        each = "; ".join(f"{SCHEDULES[name]}: {_words(share)}" for name, share in shares.items())
+        each = "; ".join(f"{name}: {_words(share)}" for name, share in shares.items())
         ours = f"outcomes by schedule: {each}; n = {_seeds(runs)} seeds each; {data_sources(runs)}"
     if set(shares) == set(SCHEDULES):
         at_once = min(shares[name]["collapsed"] for name in AT_ONCE)

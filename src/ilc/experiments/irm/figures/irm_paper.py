@@ -11,6 +11,7 @@ from ilc.experiments.irm.results import (
     PUBLISHED_DEVIATIONS,
     ROW_LABELS,
     colored_runs,
+    mean_and_deviation,
     pending,
 )
 
@@ -26,12 +27,10 @@ def tabulate(results: Path) -> pd.DataFrame:
         chosen = runs[runs.row == name]
         row = {"method": ROW_LABELS[name], "restarts": str(len(chosen))}
         for part, mean, deviation in zip(PARTS, PUBLISHED[name], PUBLISHED_DEVIATIONS[name], strict=True):
-            row[f"{part}, here"] = _in_words(chosen[f"{part}/accuracy"]) if len(chosen) else "pending"
+            row[f"{part}, here"] = (
+                mean_and_deviation(chosen[f"{part}/accuracy"]) if len(chosen) else "pending"
+            )
             row[f"{part}, IRM authors"] = f"{100 * mean:.1f} ± {100 * deviation:.1f}"
         rows.append(row)
     unfinished = pending(results, NAME)
     return pd.DataFrame(rows + ([{"method": unfinished}] if unfinished else [])).fillna("")
-
-
-def _in_words(values: pd.Series) -> str:
-    return f"{100 * values.mean():.1f} ± {100 * values.std():.1f}"
