@@ -6,7 +6,8 @@
 Beside ``results/figures`` and ``results/tables`` it writes ``docs/claims.md``, with all of them also
 ``docs/gallery.md``, the README's thumbnails and the tables of hours, and into the README and the pages of
 ``docs/`` the tables between their ``<!-- table:NAME -->`` and ``<!-- end -->``. ``verdicts`` names the tables
-that count and show the claims, and their page.
+that count and show the claims, and their page. Nothing is drawn from files that are not what
+``results/SHA256SUMS`` says (``scripts/checksums.py``).
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from matplotlib.figure import Figure
 from rich.progress import track
 
 from ilc.atomic import write_atomically, write_text
+from ilc.checksums import SUMS, check
 from ilc.configuration.command_line import command_parser, run_command
 from ilc.errors import UserError
 from ilc.figures import claims, gallery, studies, thumbnails
+from ilc.figures.damage import one_line_if_damaged
 from ilc.figures.discovery import experiments, figure_modules
-from ilc.figures.gallery import files_read
 from ilc.figures.pages import pages, relinked, with_tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,21 +46,28 @@ def main() -> None:
     if unknown:
         known = ", ".join([*found, CLAIMS])
         raise UserError(f"no figure or table is called {unknown[0]!r}: there are {known}")
+    if results == ROOT / "results" or (results / SUMS).exists():
+        check(results)
+    else:
+        print(f"{results} has no {SUMS}: what lies there is drawn as it is")
     read: dict[str, set[str]] = {}
     for name in track(names, description="Figures and tables", disable=not sys.stdout.isatty()):
         if name == CLAIMS:
-            save_claims(results)
+            with one_line_if_damaged(name, results):
+                save_claims(results)
         else:
             module = import_module(found[name])
-            with files_read(results) as files:
+            with one_line_if_damaged(name, results) as files:
                 save(name, module, results)
             if hasattr(module, "draw"):
                 read[name] = {file for file in files if not file.startswith(("figures/", "tables/"))}
     if not arguments.names:
         write_text(results.parent / gallery.PAGE, gallery.page(read))
-        save_thumbnails(results)
-        for experiment, table in studies.hours(results).items():
-            save_table(f"hours_{experiment}", table.to_markdown(index=False) + "\n", results)
+        with one_line_if_damaged(thumbnails.TABLE, results):
+            save_thumbnails(results)
+        with one_line_if_damaged("hours", results):
+            for experiment, table in studies.hours(results).items():
+                save_table(f"hours_{experiment}", table.to_markdown(index=False) + "\n", results)
     if results == ROOT / "results":
         for page in pages(ROOT):
             write_text(page, with_tables(page, results / "tables"))

@@ -18,6 +18,7 @@ from pathlib import Path
 from ilc.atomic import check_file_path, write_text
 from ilc.configuration.command_line import command_parser, run_command
 from ilc.figures.claims import collect
+from ilc.figures.damage import one_line_if_damaged
 from ilc.report.committed import committed_figures
 from ilc.report.page import render
 from ilc.report.run_folders import find_runs
@@ -48,7 +49,9 @@ def main() -> None:
     records = [read_record(folder) for folder in find_runs(arguments.folders)]
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     made = f"Made {when} from {', '.join(map(str, arguments.folders))}."
-    page = render(records, collect(RESULTS), committed_figures(RESULTS), made)
+    with one_line_if_damaged("the report's claims", RESULTS):
+        claims = collect(RESULTS)
+    page = render(records, claims, committed_figures(RESULTS), made)
     arguments.to.parent.mkdir(parents=True, exist_ok=True)
     write_text(arguments.to, page)
     counts = Counter(record.state for record in records)

@@ -15,9 +15,10 @@ from pathlib import Path
 from ilc.configuration.command_line import command_parser, report_command, run_command
 from ilc.errors import UserError
 from ilc.runs.cluster.command_line import add_places, chosen_place
-from ilc.runs.export import as_files, export_runs, table_path, write_files
+from ilc.runs.export import as_files, export_runs, table_path, write_results_files
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.run_files import LOG, OUTPUTS
+from ilc.runs.search.files import RESULTS
 from ilc.runs.sweep import WORKER, make, plan
 
 
@@ -46,7 +47,8 @@ def main() -> None:
         lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
         raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))
     if arguments.to:
-        for path in write_files(as_files(*export_runs(runs, arguments.columns), arguments.to)):
+        tables = as_files(*export_runs(runs, arguments.columns), arguments.to)
+        for path in write_results_files(tables, RESULTS):
             print(path)
 
 

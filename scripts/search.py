@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 from ilc.configuration.command_line import command_parser, report_command, run_command
 from ilc.runs.cluster.command_line import add_places, chosen_place
-from ilc.runs.export import write_files
+from ilc.runs.export import write_results_files
 from ilc.runs.run_files import OUTPUTS
 from ilc.runs.search.definition_file import load_definition
-from ilc.runs.search.files import RESULTS, search_files, table_path, tuned_path
+from ilc.runs.search.files import RESULTS, outcome, search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def main() -> None:
         else:
             search(definition, folder, chosen_place(arguments, folder), server=server)
             table, tuned = folder / "trials.csv", folder / "best.yaml"
-        write_files(search_files(definition, folder, table, tuned, server))
+        for path in write_results_files(search_files(definition, folder, table, tuned, server), RESULTS):
+            print(path)
+        print(outcome(definition, folder, server))
     print(f"shown by: {report_command(folder)}")
 
 

@@ -33,8 +33,8 @@ def one_run(config: DictConfig) -> None:
     # Imported late: torch takes longer to load than the command line's help may.
     from ilc.configuration.compose import command_of, tuned_settings
     from ilc.configuration.resolve import resolve
+    from ilc.report.curves_picture import draw_curves
     from ilc.runs import run
-    from ilc.runs.curves_picture import draw_curves
 
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)

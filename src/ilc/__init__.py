@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ilc.objectives import irm_penalty
     from ilc.optim import TemporalMaskAdam
     from ilc.runs import load_run
+    from ilc.verification import verify
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,7 @@ __all__ = [
     "backward",
     "irm_penalty",
     "load_run",
+    "verify",
 ]
 
 _HOME = {
@@ -38,6 +40,7 @@ _HOME = {
     "backward": "ilc.gradients",
     "irm_penalty": "ilc.objectives",
     "load_run": "ilc.runs",
+    "verify": "ilc.verification",
 }
 _EXTRA = {"load_run": "experiments"}
 """What a name needs beyond torch."""

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "ilc"
 
-LIBRARY = {"aggregators", "gradients", "kernels", "objectives", "optim", "distributed"}
+LIBRARY = {"aggregators", "gradients", "kernels", "objectives", "optim", "distributed", "verification"}
 SHARED = {
     "errors",
     "seeding",
@@ -24,6 +24,7 @@ SHARED = {
     "stop_signals",
     "sealed",
     "free_memory",
+    "checksums",
 }
 LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures", "report"}
 

@@ -44,6 +44,7 @@ ON_THE_COMMAND_LINE = (
 WEIGHTS_ONLY = "tensors and plain values alone, weights_only=True"
 ARRAYS = "arrays, allow_pickle=False or numpy's default, which is the same"
 OWN_PIPE = "what another process of this command was sent or sent, through a pipe that nobody else has"
+GENERATED = "an instruction of generated machine code that reads a number from memory"
 IN_MEMORY = "values that are in memory already, made into text"
 
 PLACES = {
@@ -74,6 +75,9 @@ PLACES = {
     "src/ilc/figures/studies.py OmegaConf.load": OF_THE_PROJECT,
     "src/ilc/figures/thumbnails.py import_module": OF_THE_PROJECT,
     "src/ilc/kernels/compiled.py import_module": OF_THE_PROJECT,
+    "src/ilc/kernels/sign_tile.py builder.load": GENERATED,
+    "src/ilc/kernels/sign_tile.py import_module": "numba's and llvmlite's own modules, by fixed names",
+    "src/ilc/kernels/sign_tile.py load": GENERATED,
     "src/ilc/runs/__init__.py import_module": OF_THE_PROJECT,
     "src/ilc/runs/cluster/options.py OmegaConf.load": ON_THE_COMMAND_LINE,
     "src/ilc/runs/run_directory.py OmegaConf.create": IN_MEMORY,

@@ -159,3 +159,52 @@ def test_mistakes_are_named(change, message):
     }
     with pytest.raises(UserError, match=message):
         consistency_score(**(arguments | change))
+
+
+NO_MINIMA = {
+    "maximum": (diagonal(-1.0, -2.0, -0.5), float("inf")),
+    "saddle": (diagonal(1.0, -0.5, 2.0), 0.25),
+    "weak saddle": (diagonal(1.0, -0.05, 2.0), 0.025),
+}
+
+
+@pytest.mark.parametrize("method", ["quadratic", "hessian_vector"])
+@pytest.mark.parametrize("kind", NO_MINIMA)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("turned", [False, True])
+def test_saddles_and_maxima_have_no_second_order_score(method, kind, dtype, place, turned):
+    curvature, share = NO_MINIMA[kind]
+    others = [curvature if kind == "maximum" else diagonal(2.0, 1.0, 2.0) for _ in range(3)]
+    others[place] = curvature
+    if turned:
+        generator = torch.Generator().manual_seed(place)
+        basis = torch.linalg.qr(torch.randn(3, 3, generator=generator, dtype=torch.float64)).Q
+        others = [basis @ h @ basis.T for h in others]
+    losses = [lambda s, h=h: 0.5 * s @ h.to(dtype) @ s for h in others]
+    start = torch.zeros(3, dtype=dtype)
+    what = "maximum" if kind == "maximum" else "saddle"
+    with pytest.raises(UserError, match=f"{what} of an environment's risk.*search"):
+        consistency_score(losses, start, 0.1, method)
+    score = {"quadratic": quadratic, "hessian_vector": hessian_vector}[method]
+    with pytest.raises(UserError, match=what):
+        score(losses, start, 0.1, damping=1e-3)
+    # Where there is a slope, the result says what it leaves out, and a bare number is refused.
+    sloping = [lambda s, loss=loss: loss(s) + s.sum() for loss in losses]
+    assert score(sloping, start, 0.1, damping=1e-3).negative_curvature == pytest.approx(share, rel=1e-3)
+    with pytest.raises(UserError, match=what):
+        consistency_score(sloping, start, 0.1, method)
+    if share < 1:
+        assert math.isfinite(consistency_score(losses, start, 0.1, method, damping=2 * share))
+
+
+@pytest.mark.parametrize("method", ["quadratic", "hessian_vector"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_flat_directions_and_rounding_are_no_saddle(method, dtype):
+    generator = torch.Generator().manual_seed(0)
+    for n in (2, 10, 40):
+        half = torch.randn(n, n // 2, generator=generator, dtype=dtype)
+        losses = [lambda s, h=half: (h.T @ s).square().sum(), lambda s, h=half: 2 * (h.T @ s).square().sum()]
+        assert math.isfinite(consistency_score(losses, torch.zeros(n, dtype=dtype), 0.1, method))
+        score = {"quadratic": quadratic, "hessian_vector": hessian_vector}[method]
+        assert score(losses, torch.zeros(n, dtype=dtype), 0.1).negative_curvature < 1e-5

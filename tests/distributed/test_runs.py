@@ -34,6 +34,7 @@ TINY = (
 IMAGES = (
     "experiment=cifar_random_labels",
     "dataset.source=embedded",
+    "dataset.image_size=14",
     "dataset.n_environments=47",
     "dataset.batch_size=23",
     "dataset.n_test=20",

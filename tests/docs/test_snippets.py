@@ -28,7 +28,7 @@ def blocks(page: Path, language: str) -> list[str]:
 def test_snippets_of_the_gradients_page(root: Path) -> None:
     """Each stands alone and holds assertions of its own."""
     snippets = blocks(root / "docs" / "gradients.md", "python")
-    assert len(snippets) == 4
+    assert len(snippets) == 5
     for snippet in snippets:
         assert "assert " in snippet
         exec(compile(snippet, "gradients.md", "exec"), {})

@@ -40,14 +40,15 @@ def test_whole_numbers_have_the_very_signs(channels: int, n_out: int, window: Wi
     delta = whole(*outputs.shape)
     ones, normed = whole(n, n_out), whole(n_out, n).T.contiguous()
     delta[2], ones[2], normed[2] = 0, 0, 0  # No vote at all.
-    s0, s1 = whole(kh, kw, channels, most=9), whole(n_out, kh, kw, channels, most=9)
+    s1 = whole(n_out, kh, kw, channels, most=9)
+    patches = torch.nn.functional.unfold(x, window.kernel, 1, window.padding, window.stride)
+    s0 = patches.sum((0, 2)).view(channels, kh, kw).permute(1, 2, 0)
     counted = convolution_signs(
         x.permute(0, 2, 3, 1).contiguous(),
         delta.permute(0, 2, 3, 1).contiguous(),
         window,
         ones,
         normed,
-        s0,
         s1,
     )
     gradient: Any = torch.nn.grad.conv2d_weight
@@ -63,8 +64,8 @@ def test_whole_numbers_have_the_very_signs(channels: int, n_out: int, window: Wi
 def test_what_is_not_a_number_has_no_vote() -> None:
     x, delta = torch.ones(3, 4, 4, 2), torch.ones(3, 4, 4, 8)
     delta[1, 0, 0, 5] = torch.nan
-    none, s0, s1 = torch.zeros(3, 8), torch.zeros(1, 1, 2), torch.zeros(8, 1, 1, 2)
-    counted = convolution_signs(x, delta, Window((1, 1), (1, 1), (0, 0)), none, none, s0, s1)
+    none, s1 = torch.zeros(3, 8), torch.zeros(8, 1, 1, 2)
+    counted = convolution_signs(x, delta, Window((1, 1), (1, 1), (0, 0)), none, none, s1)
     expected = torch.full((8, 1, 1, 2), 3.0)
     expected[5] = 2
     assert torch.equal(counted, expected)

@@ -33,3 +33,25 @@ def test_the_layout_changes_no_number(channels: int) -> None:
     torch.testing.assert_close(ours, plain)
     for one, another in zip(gradients(ours), gradients(plain), strict=True):
         torch.testing.assert_close(one, another, rtol=1e-6, atol=1e-9)
+
+
+def test_relu_after_the_maximum_is_relu_before_it() -> None:
+    torch.manual_seed(0)
+    model = FastResNet(3, 10, width=4)
+    images = torch.randn(5, 3, 16, 16)
+
+    def in_the_usual_order(x: Tensor) -> Tensor:
+        for layer in model.features:
+            pool = next(layer.children(), None)
+            x = pool(torch.relu(x)) if isinstance(pool, nn.MaxPool2d) else layer(x)
+        logits: Tensor = model.classifier(x)
+        return logits
+
+    model._channels_last = False
+    ours, plain = model(images), in_the_usual_order(images)
+    assert torch.equal(ours, plain)
+    parameters = list(model.parameters())
+    for one, another in zip(
+        *(torch.autograd.grad(y.square().sum(), parameters) for y in (ours, plain)), strict=True
+    ):
+        assert torch.equal(one, another)

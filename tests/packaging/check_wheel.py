@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 TESTS = (
-    *(f"tests/{room}" for room in ("aggregators", "gradients", "objectives", "optim")),
+    *(f"tests/{room}" for room in ("aggregators", "gradients", "objectives", "optim", "verification")),
     "tests/packaging/test_public_names.py",
     "tests/packaging/test_snippets.py",
 )

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from ilc.consistency.derivatives import Loss
@@ -35,6 +36,9 @@ class Consistency:
         step: ``theta - theta*`` that reaches it, ``[P]``.
         gaps: gap of every pair, ``[E, E]``, float64.
         estimate: ``second order`` or ``lower bound on the inconsistency``.
+        negative_curvature: what a second-order score leaves out: the most negative curvature of any
+            environment, as a share of the largest positive one. Well above rounding, ``theta_star`` is no
+            minimum of that environment's risk; infinite, it is a maximum.
     """
 
     inconsistency: float
@@ -42,6 +46,7 @@ class Consistency:
     step: Tensor
     gaps: Tensor
     estimate: str
+    negative_curvature: float = 0.0
 
     @property
     def score(self) -> float:
@@ -62,6 +67,26 @@ def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) 
         raise UserError("theta_star contains NaN or infinity")
     if not 0 < epsilon < float("inf"):
         raise UserError(f"epsilon must be a finite number above 0, got {epsilon!r}")
+
+
+def share_of_negative(lowest: float, largest: float) -> float:
+    """``negative_curvature`` from the lowest and the largest curvature of all environments."""
+    if lowest >= 0:
+        return 0.0
+    return -lowest / largest if largest > 0 else float("inf")
+
+
+def check_minimum(share: float, damping: float, dtype: torch.dtype) -> None:
+    """Raise UserError where the negative curvature that is left out is above damping and rounding."""
+    if share <= max(damping, torch.finfo(dtype).eps ** 0.5):
+        return
+    what = "a maximum" if share == float("inf") else "a saddle"
+    remedy = "" if share >= 1 else f" give a damping of at least {share:.1g}, which counts it as flat,"
+    raise UserError(
+        f"theta_star is {what} of an environment's risk, with a negative curvature of {share:.2g} times the "
+        f"largest positive one, and a second-order score knows minima alone: train further,{remedy} or take "
+        "method='search' (ilc.consistency.search), which follows the risks themselves"
+    )
 
 
 def worst_pair(values: Tensor) -> tuple[int, int]:

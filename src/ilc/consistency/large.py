@@ -30,12 +30,14 @@ class LowRankExpansion:
         gradient: ``[P]``.
         curvatures: ``[K]`` positive Ritz values, float64.
         directions: ``[K, P]`` orthonormal Ritz vectors.
+        lowest: the smallest Ritz value, below 0 where the risk is not convex.
     """
 
     risk: float
     gradient: Tensor
     curvatures: Tensor
     directions: Tensor
+    lowest: float = 0.0
 
 
 def expand(
@@ -47,7 +49,7 @@ def expand(
     start = torch.randn(len(theta_star), generator=generator, dtype=theta_star.dtype)
     values, vectors = lanczos(local.hessian_times, start, steps, generator)
     curved = values > 0
-    return LowRankExpansion(local.risk, local.gradient, values[curved], vectors[curved])
+    return LowRankExpansion(local.risk, local.gradient, values[curved], vectors[curved], float(values[0]))
 
 
 class SharedSpans:

@@ -9,9 +9,9 @@ from typing import Any
 from torch import Tensor
 
 from ilc.consistency.ascent import search
-from ilc.consistency.definition import Consistency
+from ilc.consistency.definition import Consistency, check_minimum
 from ilc.consistency.derivatives import Loss
-from ilc.consistency.second_order import hessian_vector, quadratic
+from ilc.consistency.second_order import PARTIAL_DAMPING, hessian_vector, quadratic
 from ilc.errors import UserError
 
 
@@ -31,7 +31,9 @@ def consistency_score(
 
     Raises:
         UserError: fewer than two losses, parameters that are no vector, epsilon not above 0, an
-            unknown method or option, a loss that is not a finite scalar.
+            unknown method or option, a loss that is not a finite scalar; by a second-order method a saddle
+            or a maximum of some risk: its most negative curvature is beyond ``damping`` (1 % by default) of
+            the largest positive one.
     """
     methods: dict[str, Callable[..., Consistency]] = {
         "quadratic": quadratic,
@@ -44,4 +46,6 @@ def consistency_score(
     unknown = sorted(options.keys() - set(known))
     if unknown:
         raise UserError(f"method {method!r} has no option {unknown[0]!r}: there are {', '.join(known)}")
-    return methods[method](losses, theta_star, epsilon, **options).score
+    found = methods[method](losses, theta_star, epsilon, **options)
+    check_minimum(found.negative_curvature, options.get("damping") or PARTIAL_DAMPING, theta_star.dtype)
+    return found.score

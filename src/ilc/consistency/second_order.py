@@ -1,7 +1,9 @@
 """Consistency from the second-order expansion of every environment's risk, each maximum solved exactly.
 
 Deviation: the small diagonal, whose size the paper leaves open (footnote 8), is a share of the largest
-curvature, and negative curvature counts as none.
+curvature, and negative curvature counts as none. So a saddle or a maximum would have the best score there
+is: it is refused where every gradient is zero, and elsewhere the result says how much was left out
+(``negative_curvature``).
 """
 
 from __future__ import annotations
@@ -11,7 +13,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ilc.consistency.definition import Consistency, check_arguments, worst_pair
+from ilc.consistency.definition import (
+    Consistency,
+    check_arguments,
+    check_minimum,
+    share_of_negative,
+    worst_pair,
+)
 from ilc.consistency.derivatives import LocalRisk, Loss
 from ilc.consistency.expansion import Expansion, Gap, largest_gap, positive_part
 from ilc.consistency.large import LowRankExpansion, SharedSpans, expand
@@ -43,14 +51,17 @@ def quadratic(
             than examples the score depends on it, so compare scores at equal damping.
 
     Raises:
-        UserError: see ``consistency_score``.
+        UserError: see ``consistency_score``; a saddle or a maximum where no risk has a slope.
     """
     check_arguments(losses, theta_star, epsilon)
     if damping is None:
         damping = complete_damping(theta_star.dtype)
     local = [LocalRisk(loss, theta_star) for loss in losses]
-    hessians = [positive_part(risk.hessian()) for risk in local]
+    complete = [risk.hessian() for risk in local]
+    lowest = min(float(torch.linalg.eigvalsh(h)[0]) for h in complete)
+    hessians = [positive_part(hessian) for hessian in complete]
     largest = max(float(torch.linalg.eigvalsh(h)[-1]) for h in hessians)
+    negative = _negative([risk.gradient for risk in local], lowest, largest, damping)
     diagonal = _diagonal(damping, largest) * torch.eye(len(theta_star), dtype=torch.float64)
     expansions = [
         Expansion(risk.risk, risk.gradient.double(), hessian + diagonal)
@@ -61,7 +72,7 @@ def quadratic(
     values = torch.tensor([[gap.value for gap in row] for row in gaps], dtype=torch.float64)
     pair = worst_pair(values)
     step = gaps[pair[0]][pair[1]].step
-    return Consistency(float(values[pair]), pair, step, values, "second order")
+    return Consistency(float(values[pair]), pair, step, values, "second order", negative)
 
 
 def hessian_vector(
@@ -85,7 +96,7 @@ def hessian_vector(
         seed: of Lanczos' random starts.
 
     Raises:
-        UserError: see ``consistency_score``.
+        UserError: as ``quadratic``.
     """
     check_arguments(losses, theta_star, epsilon)
     if lanczos_steps < 1:
@@ -101,6 +112,8 @@ def hessian_vector(
 def score_expansions(expansions: Sequence[LowRankExpansion], epsilon: float, damping: float) -> Consistency:
     """The second part of ``hessian_vector``: every pair of expansions, for one epsilon and damping."""
     largest = max(float(e.curvatures.max()) if len(e.curvatures) else 0.0 for e in expansions)
+    lowest = min(e.lowest for e in expansions)
+    negative = _negative([e.gradient for e in expansions], lowest, largest, damping)
     spans = SharedSpans(expansions, _diagonal(damping, largest))
     n = len(expansions)
     values = torch.zeros(n, n, dtype=torch.float64)
@@ -112,7 +125,17 @@ def score_expansions(expansions: Sequence[LowRankExpansion], epsilon: float, dam
             values[e, other] = gap.value
             if gap.value > best.value:
                 best = Gap(gap.value, spans.step(e, other, gap.step, whiten))
-    return Consistency(float(values.max()), worst_pair(values), best.step, values, "second order")
+    return Consistency(float(values.max()), worst_pair(values), best.step, values, "second order", negative)
+
+
+def _negative(gradients: Sequence[Tensor], lowest: float, largest: float, damping: float) -> float:
+    """The share of negative curvature, if there is a slope; else a minimum is all that has a score."""
+    share = share_of_negative(lowest, largest)
+    dtype = gradients[0].dtype
+    slope = max(float(gradient.norm()) for gradient in gradients)
+    if slope <= torch.finfo(dtype).eps ** 0.5 * max(-lowest, largest):
+        check_minimum(share, damping, dtype)
+    return share
 
 
 def _diagonal(damping: float, largest: float) -> float:

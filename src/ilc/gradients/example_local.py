@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 
-from ilc.aggregators import GradientStatistics
+from ilc.aggregators import ON_REQUEST, GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients.example_losses import losses_of_examples
 from ilc.gradients.example_share import example_share
@@ -81,7 +81,10 @@ def example_local(
     def collect_batch_norm(layer: nn.Module, seen: Seen) -> None:
         votes = {"weight": seen.normed * seen.n_values, "bias": seen.ones * seen.n_values}
         for key, name in batch_norms.get(layer, {}).items():
-            statistics[name] = GradientStatistics.zeros(trainable[name], also).add_(votes[key])
+            # One row per example, so few that the sums are taken at once.
+            requested = {each: ON_REQUEST[each](votes[key]).sum(0) for each in also}
+            signs = votes[key].sign().sum(0)
+            statistics[name] = GradientStatistics(n, votes[key].sum(0), signs, **requested)
 
     local = False
     with following(model, collect_batch_norm, starts) as following_, watched(layers, collect, starts):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -54,7 +53,8 @@ def _normalise_backward_channels_last(
     n_channels, length = ones.shape[1], len(mean)
     count = x.dtype.type(len(x) * (x.shape[1] // n_channels))
     for e in prange(len(x)):
-        one, norm = np.zeros_like(mean), np.zeros_like(mean)
+        one, norm = mean.copy(), mean.copy()  # Without numpy's functions, which not everybody has.
+        one[:], norm[:] = 0, 0
         for first in range(0, x.shape[1], length):
             last = min(first + length, x.shape[1])
             xs, deltas, normal = x[e, first:last], delta[e, first:last], normalised[e, first:last]

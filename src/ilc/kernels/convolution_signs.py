@@ -23,18 +23,12 @@ class Window(NamedTuple):
 
 
 def convolution_signs(
-    x: Tensor,
-    delta: Tensor,
-    window: Window,
-    ones: Tensor,
-    normed: Tensor,
-    sum_ones: Tensor,
-    sum_normed: Tensor,
+    x: Tensor, delta: Tensor, window: Window, ones: Tensor, normed: Tensor, sum_normed: Tensor
 ) -> Tensor:
     """Sum over examples of the signs of ``votes - ones S0 - normed S1``, ``[out, kh, kw, in]``.
 
     The vote of example i is its gradient for the weight, ``sum over positions of delta_i x_i^T``, all of it
-    in float32.
+    in float32. S0 is the sum over examples and positions of the patches, for every row the same.
 
     Args:
         x: input ``[N, height, width, in]``, contiguous.
@@ -42,7 +36,6 @@ def convolution_signs(
         window: of the convolution.
         ones: ``[N, out]``.
         normed: ``[N, out]``.
-        sum_ones: S0 ``[kh, kw, in]``, for every row the same.
         sum_normed: S1 ``[out, kh, kw, in]``.
     """
     (n, height, width, channels), n_out = x.shape, delta.shape[3]
@@ -52,7 +45,6 @@ def convolution_signs(
     s1 = x.new_zeros(n_out, kh, full)
     s1[:, :, :run_length] = sum_normed.reshape(n_out, kh, run_length)
     s0 = x.new_zeros(kh, full)
-    s0[:, :run_length] = sum_ones.reshape(kh, run_length)
     parts = max(1, min(torch.get_num_threads(), n))
     signs = x.new_zeros(parts, n_out, kh, full)
     # The last run ends in the middle of a vector, which reads on.
@@ -60,8 +52,31 @@ def convolution_signs(
     less = torch.stack([ones, normed], 1)
     arrays = [v.numpy() for v in (x.flatten(2), delta, less, s0, s1, signs, padded)]
     numbers = (window.stride[0], window.stride[1], down, across, channels)
+    run(_sum_of_patches, 0, *arrays[:2], s0.numpy(), padded[0].numpy(), *numbers)
+    padded[0].zero_()
     run(_convolution_signs, n * n_out * kh * full, *arrays, *numbers)
     return signs.sum(0)[:, :, :run_length].reshape(n_out, kh, kw, channels)
+
+
+def _sum_of_patches(
+    x: Any, delta: Any, result: Any, padded: Any,
+    stride_down: int, stride_across: int, down: int, across: int, channels: int,
+) -> None:  # fmt: skip
+    line = x.shape[2] + 2 * across * channels
+    for e in range(len(x)):
+        for i in range(x.shape[1]):
+            start = (i + down) * line + across * channels
+            row, values = padded[start : start + x.shape[2]], x[e, i]
+            for j in range(len(row)):
+                row[j] += values[j]
+    for k in range(len(result)):
+        total = result[k]
+        for i in range(delta.shape[1]):
+            for j in range(delta.shape[2]):
+                start = (k + i * stride_down) * line + j * stride_across * channels
+                run = padded[start : start + len(total)]
+                for lane in range(len(total)):
+                    total[lane] += run[lane]
 
 
 def _convolution_signs(

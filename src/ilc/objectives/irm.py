@@ -129,7 +129,8 @@ def _check_values(targets: Tensor, risk: RiskFunction) -> None:
     if risk is _binary_cross_entropy and not binary:
         raise UserError(
             "the targets of single logits must be the classes 0 and 1, got values from "
-            f"{targets.min().item()} to {targets.max().item()}: give logits [N, C] for more classes, or numbers as floating point"
+            f"{targets.min().item()} to {targets.max().item()}: give logits [N, C] for more classes, or "
+            "numbers as floating point"
         )
     if risk is F.mse_loss and binary:
         raise UserError(

@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 
 from ilc.atomic import check_file_path, write_atomically
+from ilc.checksums import SUMS, list_again
 from ilc.configuration.resolve import METHOD_KEYS, method_of
 from ilc.errors import UserError
+from ilc.locked import locked
 from ilc.runs.run_files import CONFIG, is_done, read_config, read_metrics, read_provenance, read_summary
 from ilc.runs.run_key import RUN, overrides_in, run_key
 
@@ -100,6 +102,21 @@ def write_files(files: Mapping[Path, bytes]) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
     return list(files)
+
+
+def write_results_files(files: Mapping[Path, bytes], results: Path) -> list[Path]:
+    """As ``write_files``, and list the hashes of those below ``results`` in its ``SHA256SUMS``.
+
+    Raises:
+        UserError: one cannot be written, or the list is damaged.
+    """
+    if not any(path.resolve().is_relative_to(results.resolve()) for path in files):
+        return write_files(files)
+    check_file_path(results / SUMS)
+    with locked(results):
+        paths = write_files(files)
+        list_again(results, paths)
+    return paths
 
 
 def _run_folders(folders: Iterable[Path]) -> list[Path]:

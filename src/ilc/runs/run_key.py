@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 RUN = "run"
 """Column of the tables: which run a row is of."""
+KEY = "[0-9a-f]{8}"
+"""What such a key looks like."""
 NOT_THE_RUN = ("threads", "logger", "device", "data_dir")
 """Overrides that say where and how a run is made, and not what it is."""
 

@@ -69,13 +69,13 @@ def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[s
 
 
 def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any] | str:
-    """As ``train``, but a run that fails returns its message, and the others of its sweep go on.
+    """As ``train``, but a run that fails by its own fault (it diverged) returns its message.
 
-    That of a run that fails by its own fault (it diverged) is kept in ``FAILED``. After a defect of the code
-    the traceback is printed, into the run's log, and the same command tries again.
+    The message is kept in ``FAILED``.
 
     Raises:
-        UserError, OSError: not the run's fault, such as a full disk.
+        HydraException: an override that does not fit.
+        UserError: not the run's fault, such as a full disk.
     """
     note = folder / FAILED
     try:
@@ -86,13 +86,25 @@ def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict
         write_text(note, f"{error}\n")
         print(f"Error: {error}", file=sys.stderr)  # Into its log.
         return str(error)
-    except OSError:
+    note.unlink(missing_ok=True)
+    return summary
+
+
+def attempt_whatever_happens(overrides: Sequence[str], folder: Path) -> dict[str, Any] | str:
+    """As ``attempt``, but a defect of the code returns a message too: the other runs of the sweep go on.
+
+    Its traceback is printed, and the same command tries again.
+
+    Raises:
+        UserError, OSError: not the run's fault, such as a full disk.
+    """
+    try:
+        return attempt(overrides, folder, sweep=True)
+    except (UserError, OSError):
         raise
     except Exception as error:
         traceback.print_exc()  # Into its log.
         return _in_one_line(error)
-    note.unlink(missing_ok=True)
-    return summary
 
 
 def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgress) -> dict[Path, str]:
@@ -107,7 +119,7 @@ def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgres
         Folder -> message of those that failed; the others were made all the same.
     """
     jobs: list[Job[dict[str, Any] | str]] = [
-        Job(str(folder), partial(attempt, list(overrides), folder, sweep=True), folder / LOG)
+        Job(str(folder), partial(attempt_whatever_happens, list(overrides), folder), folder / LOG)
         for folder, overrides in runs.items()
     ]
     failures = {}

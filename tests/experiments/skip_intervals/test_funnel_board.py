@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from ilc.errors import UserError
+from ilc.experiments.skip_intervals import funnel_board
 from ilc.experiments.skip_intervals.domain import DomainData
 from ilc.experiments.skip_intervals.funnel_board import FunnelBoard
 from ilc.experiments.skip_intervals.funnel_course import (
@@ -158,3 +159,11 @@ def test_the_same_seed_gives_the_same(board: FunnelBoard, tmp_path: Path) -> Non
 def test_what_makes_no_sense_is_refused(options: dict[str, float], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         FunnelBoard(str(tmp_path), **options)  # type: ignore[arg-type]
+
+
+def test_boards_on_which_no_ball_ends_are_not_drawn_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(funnel_board, "MOST_BOARDS", 3)
+    with pytest.raises(UserError, match=r"3 boards in a row.*dataset\.rows or a smaller dataset\.rest"):
+        FunnelBoard(str(tmp_path), n_train=1, n_validation=1, rows=1, columns=2, rest=10**6)

@@ -136,6 +136,14 @@ def test_a_damaged_file_is_named_with_the_remedy(tmp_path: Path) -> None:
         ({"drag": 2.0}, "drag"),
         ({"forces": []}, "forces"),
         ({"rooms": 5}, "do not fit"),
+        ({"rooms": 4, "side": 2}, "do not fit"),
+        ({"rooms": 1}, "do not fit"),
+        *(({"rooms": 2, "side": side}, "rooms of at least 3") for side in (2, 3, 5)),
+        *(
+            ({"side": side, "rooms": rooms}, "more than 1000 ways")
+            for side, rooms in ((50, 4), (5, 12), (50, 1250))
+        ),
+        ({"side": 10**6, "rooms": 4}, "more than 1000 ways"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str, tmp_path: Path) -> None:

@@ -111,15 +111,16 @@ def test_a_part_that_fails_does_not_stop_the_others_and_what_is_done_can_be_expo
     (tmp_path / "go").touch()
     study = load_study(str(measured(fail=True)))
     with pytest.raises(UserError, match=r"1 of 3 jobs failed:\n  toy_measurement, slow: it did not work"):
-        make_study(study, tmp_path / "out", 1)
+        make_study(study, tmp_path / "out", tmp_path / "results", 1)
     write_results(study, tmp_path / "out", tmp_path / "results")
     assert "toy/other.csv: 2 of 3 jobs are done, the others are left out" in capsys.readouterr().out
     assert len(pd.read_csv(tmp_path / "results" / "toy" / "values.csv")) == 3
     assert not (tmp_path / "results" / "toy" / "other.csv").exists()
     # Other options are another measurement.
     mended = load_study(str(measured(fail=False)))
-    assert mended.steps[0].count(tmp_path / "out") == (0, 3)
-    assert study.steps[0].count(tmp_path / "out") == (2, 3)
+    nowhere = tmp_path / "nowhere"
+    assert mended.steps[0].count(tmp_path / "out", nowhere) == (0, 3)
+    assert study.steps[0].count(tmp_path / "out", nowhere) == (2, 3)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_mistakes_are_readable(
     assert line in path.read_text()
     path.write_text(path.read_text().replace(line, replacement))
     with pytest.raises(UserError, match=message):
-        make_study(load_study(str(path)), tmp_path / "out", 1)
+        make_study(load_study(str(path)), tmp_path / "out", tmp_path / "results", 1)
 
 
 @pytest.fixture
@@ -168,12 +169,12 @@ def test_runs_that_may_diverge_are_rows_without_metrics_and_others_are_an_error(
 ) -> None:
     out, results = tmp_path / "out", tmp_path / "results"
     with pytest.raises(UserError, match=r"2 of 6 jobs failed:\n.*training diverged.*\(log: .*log.txt\)"):
-        make_study(load_study(str(trained(False))), out, 2)
+        make_study(load_study(str(trained(False))), out, results, 2)
     study = load_study(str(trained(True)))
-    assert [step.count(out) for step in study.steps] == [(4, 4), (2, 2)]
+    assert [step.count(out, results) for step in study.steps] == [(4, 4), (2, 2)]
     # Nothing is left to do.
     monkeypatch.setattr("ilc.runs.sweep.run", None)
-    make_study(study, out, 1)
+    make_study(study, out, results, 1)
     write_results(study, out, results)
     runs = pd.read_csv(results / "toy" / "lr_runs.csv")
     assert runs.aggregator.tolist() == ["and_mask", "and_mask", "mean", "mean"]

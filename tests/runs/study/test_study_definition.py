@@ -34,6 +34,7 @@ def test_steps_are_read_in_order(tmp_path: Path) -> None:
     path.write_text(GOOD)
     study = load_study(str(path))
     assert study.name == "own"
+    assert not study.unfinished
     assert study.steps == (
         RunsStep((("experiment=spirals", "seed=0,1"),), "toy/x", columns=("optimizer.lr",)),
         SearchStep(("spirals/l1",)),
@@ -43,12 +44,24 @@ def test_steps_are_read_in_order(tmp_path: Path) -> None:
     assert study.files == ("toy/x_runs.csv", "toy/x_curves.csv", trials, "toy/values.csv")
 
 
+def test_a_study_may_be_unfinished(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(f"unfinished: true\n{GOOD}")
+    assert load_study(str(path)).unfinished
+
+
 @pytest.mark.parametrize(
     ("line", "replacement", "message"),
     [
         ("about: Something", "", "lacks about"),
         ("about: Something", "abuot: Something", "unknown key 'abuot'. Did you mean 'about'"),
         ("cost: seconds", "cost: [1]", "cost must be words"),
+        (
+            "cost: seconds",
+            "cost: seconds\nunfinished: maybe",
+            "unfinished must be true or false, got 'maybe'",
+        ),
+        ("cost: seconds", "cost: seconds\nunfinished: 1", "unfinished must be true or false, got 1"),
         ("- runs:", "- rnus:", "step 1 must be one of runs, search, measurement, got"),
         (
             "to: toy/x",

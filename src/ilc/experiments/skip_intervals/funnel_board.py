@@ -33,6 +33,9 @@ from ilc.seeding import seed_for
 Bytes = NDArray[np.uint8]
 BLUE, CYAN, WHITE = (np.array(color, np.uint8)[:, None, None] for color in ((0, 0, 1), (0, 1, 1), (1, 1, 1)))
 
+MOST_BOARDS = 200
+"""Boards that are tried for one trajectory; of the default ones most will do."""
+
 
 class FunnelBoard:
     """On which platform will the ball end? Labels from 0, from left to right.
@@ -139,11 +142,18 @@ class FunnelBoard:
         for number in track(range(self.n), description="funnel board", disable=not sys.stdout.isatty()):
             random = np.random.default_rng([seed_for(seed, "funnel board"), number])
             platform = None
-            while platform is None:
+            for _ in range(MOST_BOARDS):
                 course = draw_course(self.columns, self.rows, self.present, self.radius, random)
                 places, platform = fall(course, self.radius, STANDARD, self.rest)
                 if bounciness != STANDARD and platform is not None:
                     places, platform = fall(course, self.radius, bounciness, self.rest)
+                if platform is not None:
+                    break
+            else:
+                raise UserError(
+                    f"on {MOST_BOARDS} boards in a row the ball ends on no platform, or on two: take fewer "
+                    f"dataset.rows or a smaller dataset.rest, got {self.rows} and {self.rest}"
+                )
             frames = self._frames(course, places)
             parts.append(frames)
             lengths.append(len(frames))

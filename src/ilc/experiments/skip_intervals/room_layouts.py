@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ilc.errors import UserError
+
 Ints = NDArray[np.int64]
 STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0))
+MOST_WAYS = 1000
+"""A million pairs take seconds to look through; with 4 rooms a grid of 3 has 80 ways, one of 5 has 456."""
 
 
 @cache
@@ -23,9 +28,18 @@ def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
         ``[L, 2, rooms, 2]``, row and column of each room on the runner's own way and on the other one, and
         the probability of each pair, ``[L]``. With these the runner's own dead end is as often the nearer one
         as the farther one, seen from its first room and from the first door: neither tells the label.
+
+    Raises:
+        UserError: too many ways to look through, none that fit, or only such as tell the label.
     """
-    ways = [way for row in range(side) for column in range(side) for way in _ways((row, column), side, rooms)]
+    ways: list[tuple[tuple[int, int], ...]] = []
+    for row, column in product(range(side), repeat=2):
+        ways += _ways((row, column), side, rooms)
+        if len(ways) > MOST_WAYS:
+            raise _too_many(side, rooms)
     pairs = [(own, other) for own in ways for other in ways if not set(own) & set(other)]
+    if not pairs:
+        raise UserError(f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}")
     plans = np.array(pairs, dtype=np.int64).reshape(-1, 2, rooms, 2)
     nearer = np.stack([_nearer(plans, plans[:, 0, 0] * 2), _nearer(plans, plans[:, 0, :2].sum(1))], 1)
     kinds, kind, counts = np.unique(nearer, axis=0, return_inverse=True, return_counts=True)
@@ -33,7 +47,19 @@ def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
     count_of = {tuple(row): n for row, n in zip(kinds.tolist(), counts.tolist(), strict=True)}
     opposite = np.array([count_of.get(tuple(-row), 0) for row in kinds])
     weights = np.minimum(1.0, opposite / counts)[kind]
+    if not weights.any():
+        raise UserError(
+            f"on a grid of dataset.side={side} with dataset.rooms={rooms} the dead end nearest the first "
+            "door is always the runner's own, which tells the label: take dataset.rooms of at least 3"
+        )
     return plans, weights / weights.sum()
+
+
+def _too_many(side: int, rooms: int) -> UserError:
+    return UserError(
+        f"dataset.side={side} and dataset.rooms={rooms} have more than {MOST_WAYS} ways, of which every pair "
+        "is looked through: take a smaller dataset.side or fewer dataset.rooms (such as 3 and 4, or 5 and 4)"
+    )
 
 
 def _ways(begin: tuple[int, int], side: int, rooms: int) -> list[tuple[tuple[int, int], ...]]:
@@ -47,6 +73,8 @@ def _ways(begin: tuple[int, int], side: int, rooms: int) -> list[tuple[tuple[int
             and 0 <= way[-1][1] + right < side
             and (way[-1][0] + down, way[-1][1] + right) not in way
         ]
+        if len(found) > MOST_WAYS:
+            raise _too_many(side, rooms)
     return found
 
 

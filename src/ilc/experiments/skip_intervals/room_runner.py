@@ -90,8 +90,9 @@ class RoomRunner:
                 "dataset.forces and dataset.dt must be above 0 and drag * dt in (0, 1], "
                 f"got {list(forces)}, {dt} and drag={drag}"
             )
-        if not 2 <= rooms <= side * side // 2 or len(layouts(side, rooms)[0]) == 0:
+        if not 2 <= rooms <= side * side // 2:
             raise UserError(f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}")
+        layouts(side, rooms)  # Refuses what cannot be drawn, before anything is.
         self.rooms, self.sizes = rooms, RoomSizes(side, room_size, wall, agent)
         self.forces, self.drag, self.noise, self.dt = list(forces), drag, noise, dt
         self.frames_every, self.rest = frames_every, rest

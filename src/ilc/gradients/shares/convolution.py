@@ -24,13 +24,13 @@ Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
 
 def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     """Output gradient times input patches, with any stride, padding, dilation and groups."""
-    x, delta, padding = _prepared(layer, x, delta, layer.weight.dtype)
+    x, delta, padding = prepared = _prepared(layer, x, delta, layer.weight.dtype)
     many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
     if isinstance(layer, nn.Conv2d) and not many:
         weight = _by_patches(layer, x, delta, padding)
     else:
         weight = _by_convolution(layer, x, delta, padding)
-    weight = weight._replace(signs=_signs_by_kernel(layer, x, delta, padding, weight.restore))
+    weight = weight._replace(signs=_signs_by_kernel(layer, *prepared))
     return {"weight": weight, "bias": whole(lambda s: delta[s].flatten(2).sum(2))}
 
 
@@ -57,15 +57,17 @@ def _prepared(
 
 def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
     """One convolution whose groups are the examples: no patch is ever written down."""
-    # Flat first, because an image of one pixel counts as contiguous in any layout, and keeps its strides.
-    x, delta = (values.contiguous().view(-1).view(values.shape) for values in (x, delta))
+
+    def one_example(values: Tensor) -> Tensor:
+        # Flat first, because an image of one pixel counts as contiguous in any layout, and keeps its strides.
+        return values.contiguous().view(-1).view(1, -1, *values.shape[2:])
 
     def weight(s: slice) -> Tensor:
         n = len(x[s])
         shares = _WEIGHT_GRADIENT[x.ndim](
-            x[s].flatten(0, 1).unsqueeze(0),
+            one_example(x[s]),
             (n * layer.out_channels, *layer.weight.shape[1:]),
-            delta[s].flatten(0, 1).unsqueeze(0),
+            one_example(delta[s]),
             layer.stride,
             padding,
             layer.dilation,
@@ -77,12 +79,8 @@ def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple
 
 
 def _signs_by_kernel(
-    layer: Convolution,
-    x: Tensor,
-    delta: Tensor,
-    padding: tuple[int, ...],
-    restore: Callable[[Tensor], Tensor],
-) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] | None:
+    layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]
+) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
     """The kernel for the usual convolutions of images; None for others."""
     usual = isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.dilation == (1, 1)
     if not usual or x.dtype != torch.float32 or not (usable(x) and usable(delta)):
@@ -91,10 +89,10 @@ def _signs_by_kernel(
     def last(values: Tensor) -> Tensor:
         return values.permute(0, 2, 3, 1).contiguous()
 
-    def signs(ones: Tensor, normed: Tensor, sum_ones: Tensor, sum_normed: Tensor) -> Tensor:
-        s0, s1 = (last(restore(value.flatten()).view(layer.weight.shape)) for value in (sum_ones, sum_normed))
+    def signs(ones: Tensor, normed: Tensor, normalised: Tensor) -> Tensor:
+        sum_normed = convolution_gradient(layer, x, normalised)
         window = Window(layer.kernel_size, layer.stride, padding)  # type: ignore[arg-type]
-        counted = convolution_signs(last(x), last(delta), window, ones, normed, s0[0], s1)
+        counted = convolution_signs(last(x), last(delta), window, ones, normed, last(sum_normed))
         return counted.permute(0, 3, 1, 2).contiguous()
 
     return signs
@@ -105,7 +103,6 @@ def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, 
     groups, (kh, kw) = layer.groups, layer.kernel_size
     per_group = x.shape[1] // groups
     height, width = delta.shape[2:]
-    flat = delta.reshape(len(delta), groups, -1, height * width)
 
     def weight(s: slice) -> Callable[[slice, Tensor], Tensor]:
         # Channels last, so that a patch is made of a few long runs of memory.
@@ -124,9 +121,10 @@ def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, 
                 1,
             ),
         ).reshape(len(padded), groups, height * width, kh * kw * per_group)
+        flat = delta[s].reshape(len(padded), groups, -1, height * width)
         if groups == 1:
-            return lambda rows, scratch: product(flat[s, 0, rows], patches[:, 0], scratch)
-        return lambda rows, scratch: flat[s] @ patches
+            return lambda rows, scratch: product(flat[:, 0, rows], patches[:, 0], scratch)
+        return lambda rows, scratch: flat @ patches
 
     def restore(total: Tensor) -> Tensor:
         return total.view(-1, kh, kw, per_group).permute(0, 3, 1, 2)

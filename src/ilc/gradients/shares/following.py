@@ -58,10 +58,13 @@ class Following:
         # A shift of the layer's output is what BatchNorm takes out again, exactly.
         shares["bias"] = whole(lambda s: (delta[s] - seen.passed[s]).reshape(*delta[s].shape[:2], -1).sum(2))
         arrange = shares["weight"].arrange
-        one_example = widened(x).sum(0, keepdim=True)
-        sum_ones = rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
-        sum_normed = rule.gradient(layer, x, seen.normalised)
-        return shares, Mixing(ones, normed, arrange(sum_ones), arrange(sum_normed), scale)
+
+        def sums() -> tuple[Tensor, Tensor]:
+            one_example = widened(x).sum(0, keepdim=True)
+            sum_ones = rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
+            return arrange(sum_ones), arrange(rule.gradient(layer, x, seen.normalised))
+
+        return shares, Mixing(ones, normed, seen.normalised, scale, sums)
 
 
 @contextmanager

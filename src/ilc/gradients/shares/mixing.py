@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 from torch import Tensor
 
@@ -10,7 +12,8 @@ from ilc.aggregators import GradientStatistics
 from ilc.kernels.votes import add_mixed_signs
 
 
-class Mixing(NamedTuple):
+@dataclass(frozen=True)
+class Mixing:
     """Turns own-path votes ``o_i`` into ``diag(scale) (o_i - diag(ones_i) S0 - diag(normed_i) S1)``.
 
     With ``y = gamma (z - mu) / sigma + beta`` and ``z = w * x``, moving ``w`` moves ``mu`` and ``sigma``
@@ -19,16 +22,30 @@ class Mixing(NamedTuple):
     Attributes:
         ones: ``[E, out]``, mean over the batch's positions of dL_i/dy_i.
         normed: ``[E, out]``, the same of dL_i/dy_i times the normalised input.
-        sum_ones: S0 ``[out, ...]``, sum over batch and positions of the patches.
-        sum_normed: S1 ``[out, ...]``, sum over batch and positions of normalised input times patches.
+        normalised: ``[E, out, ...]``, the normalised input itself.
         scale: ``[out]``, gamma / sigma. It multiplies whole rows, so it need not touch the votes.
+        sums: how to obtain ``sum_ones`` and ``sum_normed``, for whoever has no better way.
     """
 
     ones: Tensor
     normed: Tensor
-    sum_ones: Tensor
-    sum_normed: Tensor
+    normalised: Tensor
     scale: Tensor
+    sums: Callable[[], tuple[Tensor, Tensor]]
+
+    @cached_property
+    def _sums(self) -> tuple[Tensor, Tensor]:
+        return self.sums()
+
+    @property
+    def sum_ones(self) -> Tensor:
+        """S0 ``[out, ...]``, sum over batch and positions of the patches."""
+        return self._sums[0]
+
+    @property
+    def sum_normed(self) -> Tensor:
+        """S1 ``[out, ...]``, sum over batch and positions of normalised input times patches."""
+        return self._sums[1]
 
     def add_signs(self, votes: Tensor, examples: slice, channels: slice, sign_sum: Tensor) -> None:
         """As ``take_off``, then add the signs to that part of the flat sums, in one pass over memory."""

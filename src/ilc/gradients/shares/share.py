@@ -20,7 +20,8 @@ class Shares(NamedTuple):
         restore: from a reduction over examples, flat in that layout, to the parameter's own.
         arrange: the way back, for a weight: from the parameter's layout to ``[out, ...]`` in that one.
         signs: where there is a kernel for it, the sum over all examples of the signs of the shares less
-            ``ones S0 + normed S1``, of ``Mixing``'s four, in the parameter's own layout.
+            ``ones S0 + normed S1``, of ``Mixing``'s ``ones``, ``normed`` and ``normalised``, in the
+            parameter's own layout.
         extra: elements that ``of`` needs per example beside the share itself.
     """
 
@@ -29,7 +30,7 @@ class Shares(NamedTuple):
     restore: Callable[[Tensor], Tensor] = lambda flat: flat
     arrange: Callable[[Tensor], Tensor] = lambda weight: weight.flatten(1)
     extra: int = 0
-    signs: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] | None = None
+    signs: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None
 
 
 class RankOne(NamedTuple):

@@ -42,7 +42,7 @@ def summed(
     if shares.signs is not None and mixing is not None and not also and not in_order:
         statistics = GradientStatistics.zeros(parameter)
         statistics.n_environments = n
-        statistics.sign_sum = shares.signs(mixing.ones, mixing.normed, mixing.sum_ones, mixing.sum_normed)
+        statistics.sign_sum = shares.signs(mixing.ones, mixing.normed, mixing.normalised)
         mixing.rescale(statistics)
         return statistics
     budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]

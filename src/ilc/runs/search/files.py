@@ -9,7 +9,7 @@ from ilc.configuration.compose import compose_experiment
 from ilc.configuration.groups import CONF
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.storage import open_storage
-from ilc.runs.search.table import best_trial, tabulate_trials
+from ilc.runs.search.table import best_trial, table_file, tabulate_trials
 from ilc.runs.search.trial import overrides_of
 from ilc.runs.search.tuned import tuned_configs, with_rank
 
@@ -38,7 +38,7 @@ def tuned_path(definition: Definition, results: Path) -> Path:
 def search_files(
     definition: Definition, folder: Path, table: Path, tuned: Path, server: Server | None = None
 ) -> dict[Path, bytes]:
-    """The contents of the files, as the search in ``folder`` stands; prints its best trial.
+    """The contents of the files, as the search in ``folder`` stands.
 
     Args:
         definition: the search.
@@ -53,10 +53,19 @@ def search_files(
     stored = open_storage(definition, folder, server)
     trials = tabulate_trials(stored, definition, folder)
     configs = enumerate(tuned_configs(stored, trials, definition), start=1)
-    best = best_trial(trials, definition)
-    counts = ", ".join(f"{n} {str(state).lower()}" for state, n in trials.state.value_counts().items())
-    print(f"{definition.name}: {counts}; best: trial {best.number}, {definition.metric} {best.value:.6g}")
     return {
-        table: trials.to_csv(index=False).encode(),
+        table: table_file(trials, stored),
         **{tuned.with_stem(with_rank(tuned.stem, rank)): config.encode() for rank, config in configs},
     }
+
+
+def outcome(definition: Definition, folder: Path, server: Server | None = None) -> str:
+    """How many trials there are and which is the best, in words.
+
+    Raises:
+        UserError: no trial has completed.
+    """
+    trials = tabulate_trials(open_storage(definition, folder, server), definition, folder)
+    best = best_trial(trials, definition)
+    counts = ", ".join(f"{n} {str(state).lower()}" for state, n in trials.state.value_counts().items())
+    return f"{definition.name}: {counts}; best: trial {best.number}, {definition.metric} {best.value:.6g}"

@@ -11,6 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from optuna import Trial
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from ilc.errors import UserError
 
@@ -23,6 +29,21 @@ DRAWS: dict[str, Callable[[Trial, str, Sequence[Any]], Value]] = {
     "integer": lambda trial, key, limits: trial.suggest_int(key, *limits),
 }
 """Kinds of range by name."""
+
+
+DISTRIBUTIONS: dict[str, Callable[[Sequence[Any]], BaseDistribution]] = {
+    "choice": CategoricalDistribution,
+    "uniform": lambda limits: FloatDistribution(limits[0], limits[1]),
+    "log_uniform": lambda limits: FloatDistribution(limits[0], limits[1], log=True),
+    "integer": lambda limits: IntDistribution(limits[0], limits[1]),
+}
+"""As what Optuna keeps a range of that kind."""
+
+
+def distribution(limits: dict[str, Any]) -> BaseDistribution:
+    """A range as Optuna keeps it."""
+    ((kind, values),) = limits.items()
+    return DISTRIBUTIONS[kind](values)
 
 
 def draw(trial: Trial, key: str, limits: dict[str, Any]) -> Value:

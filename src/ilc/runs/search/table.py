@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import optuna
 import pandas as pd
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 from ilc.configuration.compose import command_of
 from ilc.errors import UserError
 from ilc.runs.run_files import read_provenance, read_summary
+from ilc.runs.search.committed_trials import ROW, summary_in
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.draws import REPEATS
 from ilc.runs.search.trial import folder_of, overrides_of
+
+EMPTY = ("search", "number", "state", "chosen", "value", "error", "command")
+"""Columns of a table without trials."""
 
 
 def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) -> pd.DataFrame:
@@ -26,13 +31,14 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
     that number had their parameters, whose summary they then have, without the time.
     """
     rows = []
-    for trial in stored.get_trials(deepcopy=False):
+    trials = stored.get_trials(deepcopy=False)
+    for trial in trials:
         repeats = trial.user_attrs.get(REPEATS)
-        run = folder_of(folder, trial.number if repeats is None else repeats)
         summary: dict[str, Any] = {}
         if trial.state == TrialState.COMPLETE:
-            summary = {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
-            _check_value(trial, summary, definition, run)
+            trained = trials[trial.number if repeats is None else repeats]
+            summary = _summary(trained, definition, folder)
+            _check_value(trial, summary, definition, folder_of(folder, trained.number))
         if repeats is not None:
             summary |= {"repeats": repeats, "wall_seconds": None}
         parameters = {key: trial.params[key] for key in definition.space if key in trial.params}
@@ -48,7 +54,7 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
                 "command": command_of(overrides_of(definition, parameters)),
             }
         )
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=None if rows else EMPTY)
     if "repeats" in table:
         table = table.astype({"repeats": "Int64"})  # Some have none.
     if rows:
@@ -69,6 +75,25 @@ def _check_value(
         )
 
 
+def table_file(table: pd.DataFrame, stored: optuna.Study) -> bytes:
+    """The table as CSV; rows of trials from a committed table stay as they were there, but for ``chosen``."""
+    kept = {
+        trial.number: trial.user_attrs[ROW]
+        for trial in stored.get_trials(deepcopy=False)
+        if ROW in trial.user_attrs
+    }
+    if not kept:
+        return table.to_csv(index=False).encode()
+    text = pd.read_csv(io.StringIO(table.to_csv(index=False)), dtype=str, keep_default_na=False)
+    there = list(next(iter(kept.values())))
+    text = text.reindex(columns=[*there, *(column for column in text if column not in there)], fill_value="")
+    for number, row in kept.items():
+        for column in there:
+            if column != "chosen":
+                text.loc[number, column] = row[column]
+    return text.to_csv(index=False).encode()
+
+
 def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
     """The row that the definition's rule chooses among the completed ones; raises as ``finalists``."""
     return finalists(trials, definition).iloc[0]
@@ -85,6 +110,14 @@ def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
             f"search {definition.name}: no trial has completed yet: give the search's command again"
         )
     return _ranked(trials, definition).head(definition.finalists)
+
+
+def _summary(trial: FrozenTrial, definition: Definition, folder: Path) -> dict[str, Any]:
+    """What a trained trial came to: by its run folder, or by its row where it comes from a table."""
+    if ROW in trial.user_attrs:
+        return summary_in(trial, definition)
+    run = folder_of(folder, trial.number)
+    return {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
 
 
 def _ranked(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from ilc.errors import UserError
-from ilc.runs.export import write_files
+from ilc.runs.export import write_results_files
 from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.study.definition import Study
@@ -18,7 +18,8 @@ WRITE_EVERY = 60.0
 def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
     """Do all that is not done yet, in ``folder`` or by the files in ``results``.
 
-    Rows are added to the files as their jobs end. Interrupted at any moment, the same call goes on.
+    Rows are added to the files as their jobs end, and once more when all have ended or something stops them.
+    Interrupted at any moment, the same call goes on.
 
     Args:
         study: what has to be done.
@@ -32,9 +33,13 @@ def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
     counts = [step.count(folder, results) for step in study.steps]
     done, total = (sum(column) for column in zip(*counts, strict=True))
     failures = []
-    with JobsProgress(study.name, total, done, _Writer(study, folder, results)) as progress:
-        for step in study.steps:
-            failures += step.make(folder, results, place, progress)
+    writer = _Writer(study, folder, results)
+    with JobsProgress(study.name, total, done, writer.write_now_and_then) as progress:
+        try:
+            for step in study.steps:
+                failures += step.make(folder, results, place, progress)
+        finally:
+            writer.write()
     if failures:
         raise UserError(f"{len(failures)} of {total} jobs failed:\n  " + "\n  ".join(failures))
 
@@ -50,20 +55,25 @@ def write_results(study: Study, folder: Path, results: Path) -> None:
         if done < total:
             rest = "pending" if study.unfinished else "left out"
             print(f"{', '.join(step.files)}: {done} of {total} jobs are done, the others are {rest}")
-        for path in write_files(step.contents(folder, results, study.unfinished)):
+        for path in write_results_files(step.contents(folder, results, study.unfinished), results):
             print(path)
 
 
 class _Writer:
-    """Writes the files of what is done, each time it is called but not more often than ``WRITE_EVERY``."""
+    """Writes the files of what is done."""
 
     def __init__(self, study: Study, folder: Path, results: Path) -> None:
         self._study, self._folder, self._results = study, folder, results
         self._last = time.monotonic()
 
-    def __call__(self) -> None:
-        if time.monotonic() - self._last < WRITE_EVERY:
-            return
+    def write_now_and_then(self) -> None:
+        """Write each time it is called, but not more often than ``WRITE_EVERY``."""
+        if time.monotonic() - self._last >= WRITE_EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """Write."""
         for step in self._study.steps:
-            write_files(step.contents(self._folder, self._results, self._study.unfinished))
+            files = step.contents(self._folder, self._results, self._study.unfinished)
+            write_results_files(files, self._results)
         self._last = time.monotonic()

@@ -81,36 +81,46 @@ class MeasurementStep:
         return failures
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
-        """As ``Step``."""
+        """As ``Step``; a table of which nothing is measured yet has a header alone.
+
+        There are no rows of missing parts, and no file that is no table before its part is measured.
+        """
         parts = self._parts()
         kept = {name: self._kept(folder, name) for name in parts if self._kept(folder, name).exists()}
-        if not kept:
+        if not (kept or unfinished):
             return {}
         contents = {}
         for file in self.makes:
             paths = {name: path / file for name, path in kept.items() if (path / file).exists()}
-            if file.endswith(".csv"):
-                table = self._table(paths, results / file, list(parts))
-                if table is not None:
-                    contents[results / file] = table.to_csv(index=False).encode()
-            elif paths:
-                contents[results / file] = list(paths.values())[-1].read_bytes()
+            if not file.endswith(".csv"):
+                if paths:
+                    contents[results / file] = list(paths.values())[-1].read_bytes()
+                continue
+            there = read_rows(results / file)
+            if there is not None and PART not in there and len(kept) < len(parts):
+                continue  # It holds all parts and does not say which row is whose: it stays as it is.
+            table = self._table(paths, there, list(parts))
+            if table is None and unfinished:
+                table = pd.DataFrame(columns=[PART])
+            if table is not None:
+                contents[results / file] = table.to_csv(index=False).encode()
         return contents
 
-    def _table(self, paths: dict[str, Path], there: Path, parts: list[str]) -> pd.DataFrame | None:
-        """The rows of the parts that made some here, and of the others those in the file ``there``."""
+    def _table(
+        self, paths: dict[str, Path], there: pd.DataFrame | None, parts: list[str]
+    ) -> pd.DataFrame | None:
+        """The rows of the parts that made some here, and of the others those that are there."""
         tables = {}
         for name, path in paths.items():
-            numbers = pd.read_csv(path, float_precision="round_trip")
-            tables[name] = as_text(numbers, self.float_format)
-            if len(parts) > 1 and PART not in numbers:
+            tables[name] = self._read(path)
+            if len(parts) > 1 and PART not in tables[name]:
                 tables[name].insert(0, PART, name)
-        committed = read_rows(there, PART) if len(parts) > 1 else None
-        if committed is not None:
-            for name in parts:
-                rows = committed[committed[PART] == name]
-                if name not in tables and len(rows):
-                    tables[name] = rows
+        if there is not None and PART in there:
+            tables |= {
+                name: there[there[PART] == name]
+                for name in parts
+                if name not in tables and (there[PART] == name).any()
+            }
         if not tables:
             return None
         ordered = [tables[name] for name in parts if name in tables]
@@ -123,11 +133,19 @@ class MeasurementStep:
 
     def _committed(self, parts: dict[str, Part], results: Path) -> set[str]:
         """The parts whose rows are there; all, where every file is and none says which part it is of."""
-        tables = [read_rows(results / file, PART) for file in self.makes if file.endswith(".csv")]
-        named = {name for table in tables if table is not None for name in table[PART]}
-        if named:
-            return named
-        return set(parts) if all((results / file).exists() for file in self.makes) else set()
+        tables = [read_rows(results / file) for file in self.makes if file.endswith(".csv")]
+        there = [table for table in tables if table is not None]
+        if len(parts) > 1 and any(PART in table for table in there):
+            return {name for table in there if PART in table for name in table[PART]}
+        begun = any(list(table.columns) == [PART] for table in there)  # The header of an unfinished study.
+        whole = all((results / file).exists() for file in self.makes)
+        return set(parts) if whole and not begun else set()
+
+    def _read(self, path: Path) -> pd.DataFrame:
+        """What a part made, as the text that the table will have."""
+        if self.float_format is None:
+            return pd.read_csv(path, dtype=str, keep_default_na=False)
+        return as_text(pd.read_csv(path, float_precision="round_trip"), self.float_format)
 
     def _parts(self) -> dict[str, Part]:
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from hydra.errors import HydraException
@@ -13,12 +14,13 @@ from hydra.errors import HydraException
 from ilc.configuration.compose import command_of, compose_config, compose_experiment
 from ilc.configuration.resolve import run_name
 from ilc.errors import UserError
-from ilc.runs.export import as_files, export_runs, identity_of, row_order
+from ilc.runs.export import export_runs, identity_of
 from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
 from ilc.runs.run_files import FAILED, LOG
 from ilc.runs.run_key import RUN, overrides_in, run_key
-from ilc.runs.study.committed_rows import PENDING, STOPPED, as_text, merged, read_run_rows, settled
+from ilc.runs.study.committed_rows import FAILED as DIVERGED
+from ilc.runs.study.committed_rows import PENDING, STOPPED, joined_files, read_run_rows, settled
 from ilc.runs.study.step import ResultPath
 from ilc.runs.sweep import WORKER, make, plan
 
@@ -78,26 +80,25 @@ class RunsStep:
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
         """As ``Step``; runs that nobody has made are rows whose ``stopped`` is ``pending``."""
         runs = self.runs(folder)
+        committed = self._committed(runs, results)
         done = [run for run in runs if (run / "done").exists()]
         failed = {run: (run / FAILED).read_text().strip() for run in runs if (run / FAILED).exists()}
         if not self.may_diverge:
             failed = {}
-        committed = self._committed(runs, results)
         # A run that was made here and is committed too has its row from here.
         elsewhere = {run: key for run, key in committed.items() if run not in {*done, *failed}}
-        if not (done or failed) and not elsewhere:
+        if not (done or failed or elsewhere or unfinished):
             return {}
-        own = export_runs(done, self.columns, failed) if done or failed else (pd.DataFrame(), pd.DataFrame())
-        tables = []
-        for kind, table in zip(("runs", "curves"), own, strict=True):
-            there = read_run_rows(results / f"{self.to}_{kind}.csv")
-            kept = there[there[RUN].isin(elsewhere.values())]
-            tables.append([as_text(table, self.float_format), kept] if len(table) else [kept])
-        if unfinished:
-            tables[0].append(self._pending({run: runs[run] for run in self._missing(runs, results)}))
-        order = row_order(self.columns)
-        whole = [merged(own, order) for own, order in zip(tables, (order, [*order, "step"]), strict=True)]
-        return as_files(whole[0], whole[1] if self.curves else None, results / self.to)
+        missing = [own for run, own in runs.items() if run not in {*done, *failed, *elsewhere}]
+        return joined_files(
+            export_runs(done, self.columns, failed) if done or failed else (pd.DataFrame(), pd.DataFrame()),
+            results / self.to,
+            elsewhere.values(),
+            self.columns,
+            self.curves,
+            self.float_format,
+            self._pending(missing) if unfinished else None,
+        )
 
     def _is_settled(self, run: Path) -> bool:
         return (run / "done").exists() or (self.may_diverge and (run / FAILED).exists())
@@ -108,24 +109,26 @@ class RunsStep:
         return {run: own for run, own in runs.items() if run not in committed and not self._is_settled(run)}
 
     def _committed(self, runs: Mapping[Path, list[str]], results: Path) -> dict[Path, str]:
-        """Run folder -> key of its row, of the runs that the table below ``results`` holds."""
-        table = read_run_rows(results / self.files[0])
-        keys = settled(table, self.may_diverge)
+        """Run folder -> key of its rows, of the runs that the tables below ``results`` hold."""
+        table = settled(results / self.files[0], self.may_diverge)
+        if self.curves:  # A run whose curve is not there has to be made again.
+            drawn = read_run_rows(results / self.files[1])[RUN]
+            table = table[table[RUN].isin(drawn) | (table[STOPPED] == DIVERGED)]
         by_key = {run_key(own): run for run, own in runs.items()}
-        found = {by_key[key]: key for key in keys if key in by_key}
+        found = {by_key[key]: key for key in table[RUN] if key in by_key}
         # What is not the same word by word may be the same experiment.
-        for key, command in zip(table[RUN], table.get("command", ()), strict=False):
-            if key in keys and key not in by_key:
+        for key, command in zip(table[RUN], table.command, strict=True):
+            if key not in by_key:
                 run = next(iter(runs)).parents[1] / _name_of(command)
                 if run in runs:
                     found.setdefault(run, key)
         return found
 
-    def _pending(self, runs: Mapping[Path, list[str]]) -> pd.DataFrame:
+    def _pending(self, missing: Sequence[Sequence[str]]) -> pd.DataFrame:
         rows = [
-            identity_of(compose_experiment(own, sweep=True), self.columns)
+            identity_of(_config(tuple(own)), self.columns)
             | {RUN: run_key(own), STOPPED: PENDING, "command": command_of(own, sweep=True)}
-            for own in runs.values()
+            for own in missing
         ]
         return pd.DataFrame(rows)
 
@@ -145,5 +148,11 @@ def _name_of(command: str) -> str:
     """The name of the run that a recorded command makes today; empty where it makes none."""
     try:
         return run_name(compose_config(overrides_in(command)))
-    except (HydraException, UserError):
+    except (HydraException, UserError, ValueError):  # The last: quotes that do not end.
         return ""
+
+
+@cache
+def _config(overrides: tuple[str, ...]) -> dict[str, Any]:
+    """The resolved config of a run."""
+    return compose_experiment(overrides, sweep=True)

@@ -8,15 +8,20 @@ from pathlib import Path
 import pandas as pd
 from optuna.trial import TrialState
 
-from ilc.runs.export import as_files, export_runs
+from ilc.runs.export import export_runs
 from ilc.runs.jobs import Place
 from ilc.runs.jobs_progress import JobsProgress
+from ilc.runs.run_key import RUN, overrides_in, run_key
+from ilc.runs.search.committed_trials import ROW, n_complete, read_trials, take_over
 from ilc.runs.search.definition import Definition
 from ilc.runs.search.definition_file import load_definitions
-from ilc.runs.search.files import search_files, table_path, tuned_path
+from ilc.runs.search.draws import REPEATS
+from ilc.runs.search.files import outcome, search_files, table_path, tuned_path
 from ilc.runs.search.loop import search
 from ilc.runs.search.storage import STORAGE, open_storage
+from ilc.runs.search.table import EMPTY
 from ilc.runs.search.trial import folder_of
+from ilc.runs.study.committed_rows import joined_files
 from ilc.runs.study.step import ResultPath
 
 
@@ -46,30 +51,53 @@ class SearchStep:
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
         """As ``Step``; a trial that failed is none."""
-        searches = self._searches(folder)
-        wanted = sum(definition.trials for definition, _ in searches)
-        return sum(_n_complete(definition, own, results) for definition, own in searches), wanted
+        counts = [
+            (
+                min(n_complete(definition, own, results / table_path(definition)), definition.trials),
+                definition.trials,
+            )
+            for definition, own in self._searches(folder)
+        ]
+        done, wanted = (sum(column) for column in zip(*counts, strict=True))
+        return done, wanted
 
     def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
         """As ``Step``; a search whose trials fail too often is an error."""
         for definition, own in self._searches(folder):
-            if _n_complete(definition, own, results) < definition.trials:
+            table = results / table_path(definition)
+            if n_complete(definition, own, table) < definition.trials:
+                take_over(definition, own, table)
                 search(definition, own, place, progress)
+                print(outcome(definition, own))
         return []
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
         """As ``Step``, with the best configurations."""
         contents: dict[Path, bytes] = {}
-        runs: list[Path] = []
+        trained: list[Path] = []
+        kept: set[str] = set()
         for definition, own in self._searches(folder):
-            complete = _complete(definition, own)
-            if complete:
-                table, tuned = results / table_path(definition), tuned_path(definition, results)
-                contents |= search_files(definition, own, table, tuned)
-                runs += complete
-        if runs and self.to is not None:
-            tables = export_runs(runs, self.columns)
-            contents |= as_files(tables[0], tables[1] if self.curves else None, results / self.to)
+            table, tuned = results / table_path(definition), tuned_path(definition, results)
+            kept |= {run_key(overrides_in(row["command"])) for row in read_trials(definition, table)}
+            if (own / STORAGE).exists():
+                take_over(definition, own, table)
+                complete = open_storage(definition, own).get_trials(
+                    deepcopy=False, states=(TrialState.COMPLETE,)
+                )
+                if complete:
+                    contents |= search_files(definition, own, table, tuned)
+                trained += [
+                    folder_of(own, trial.number)
+                    for trial in complete
+                    if not {ROW, REPEATS} & set(trial.user_attrs)
+                ]
+            if unfinished and not table.exists() and table not in contents:
+                contents[table] = pd.DataFrame(columns=EMPTY).to_csv(index=False).encode()
+        if self.to is not None and (trained or unfinished):
+            tables = export_runs(trained, self.columns) if trained else (pd.DataFrame(), pd.DataFrame())
+            made = set() if tables[0].empty else set(tables[0][RUN])
+            prefix = results / self.to
+            contents |= joined_files(tables, prefix, kept - made, self.columns, self.curves)
         return contents
 
     def _searches(self, folder: Path) -> list[tuple[Definition, Path]]:
@@ -78,21 +106,3 @@ class SearchStep:
     @property
     def _definitions(self) -> list[Definition]:
         return [definition for name in self.names for definition in load_definitions(name)]
-
-
-def _n_complete(definition: Definition, folder: Path, results: Path) -> int:
-    """How many trials are complete: here, or else in the table below ``results`` if that holds all."""
-    table = results / table_path(definition)
-    if not (folder / STORAGE).exists() and table.exists():
-        states = pd.read_csv(table, usecols=["state"]).state
-        if (states == "COMPLETE").sum() >= definition.trials:
-            return definition.trials
-    return len(_complete(definition, folder))
-
-
-def _complete(definition: Definition, folder: Path) -> list[Path]:
-    """The run folders of the trials that are complete."""
-    if not (folder / STORAGE).exists():
-        return []
-    trials = open_storage(definition, folder).get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    return [folder_of(folder, trial.number) for trial in trials]

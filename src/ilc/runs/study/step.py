@@ -39,12 +39,16 @@ class Step(Protocol):
         """
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
-        """The files below ``results`` that what is done comes to; none when nothing is done here.
+        """The files below ``results`` that what is done comes to.
 
         Args:
             folder: the study's.
             results: what is done there stays.
-            unfinished: whether the files may lack something and say so.
+            unfinished: whether the files may lack something and say so: then all tables are there, even with
+                nothing done. Otherwise there are none when nothing is done.
+
+        Raises:
+            UserError: a file below ``results`` is damaged.
         """
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from matplotlib import image
 
-from ilc.runs import curves_picture
-from ilc.runs.curves_picture import PICTURE, draw_curves
+from ilc.report import curves_picture
+from ilc.report.curves_picture import PICTURE, draw_curves
 
 
 def test_a_run_leaves_a_picture(train: Any, tiny: tuple[str, ...], tmp_path: Path) -> None:

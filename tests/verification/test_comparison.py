@@ -1,0 +1,66 @@
+"""Which signs are certain, and what counts as rounding."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ilc.verification.comparison import floors, rounding, sign_sums
+from ilc.verification.plain_loop import Row
+
+
+def bounds(*columns: float) -> tuple[float, float]:
+    """Of one component in several environments, where 1e-3 is rounding."""
+    found = sign_sums(
+        [torch.tensor([value], dtype=torch.float64) for value in columns], [1e-3] * len(columns)
+    )
+    assert found is not None
+    return float(found[0]), float(found[1])
+
+
+def test_certain_signs_leave_one_sum() -> None:
+    assert bounds(1.0, -2.0, 3.0) == (1, 1)
+
+
+def test_a_value_of_rounding_may_have_any_sign() -> None:
+    assert bounds(1.0, 1e-4) == (0, 2)
+
+
+def test_a_zero_beside_certain_signs_has_no_vote() -> None:
+    assert bounds(1.0, 0.0, -2.0) == (0, 0)
+
+
+def test_a_zero_beside_rounding_may_be_rounding() -> None:
+    assert bounds(1.0, 0.0, 1e-4) == (-1, 3)
+
+
+def test_where_rounding_makes_zeros_none_is_certain() -> None:
+    rows = [torch.tensor([1.0], dtype=torch.float64), torch.tensor([0.0], dtype=torch.float64)]
+    low, high = sign_sums(rows, [1e-3, 1e-3], unsure_zeros=True) or (rows[0], rows[0])
+    assert (float(low), float(high)) == (0, 2)
+
+
+def test_what_is_not_finite_says_nothing() -> None:
+    low, high = bounds(1.0, float("nan"))
+    assert low <= -2 and high >= 2
+
+
+@settings(derandomize=True, max_examples=50)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_the_true_sum_of_slightly_wrong_values_is_always_possible(
+    values: list[float], random: object
+) -> None:
+    low, high = bounds(*values)
+    moved = [value + random.uniform(-1e-3, 1e-3) * (value != 0) for value in values]  # type: ignore[attr-defined]
+    assert low <= sum((value > 0) - (value < 0) for value in moved) <= high
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_rounding_grows_with_the_type_and_leaves_something_to_compare(dtype: torch.dtype) -> None:
+    allowed = rounding(dtype)
+    assert torch.finfo(dtype).eps < allowed.own < 0.5
+    row = Row(torch.tensor(1.0), {"a": torch.tensor([1.0]), "b": torch.tensor([1e-10])}, {})
+    sizes = floors(row, allowed)
+    assert 1e-10 < sizes["b"] < sizes["a"] < 0.5
