@@ -57,6 +57,7 @@ def nothing_left_behind(
     if _QUESTION in known and not (vectorized and known[_QUESTION]):
         yield
         return
+    start = [buffer.detach().clone() for buffer in model.buffers()]
     before = [Memory(model), *(Memory(module, with_buffers=True) for module in modules_of(loss_fn, model))]
     try:
         yield
@@ -72,7 +73,10 @@ def nothing_left_behind(
         after = before if vectorized else [held.again() for held in before]
         _restore(before)
         if _QUESTION not in known:
-            reached = _reaches_the_next(model, loss_fn, inputs, targets, before)
+            with buffers_untouched(model), torch.no_grad():
+                for buffer, value in zip(model.buffers(), start, strict=True):
+                    buffer.copy_(value)
+                reached = _reaches_the_next(model, loss_fn, inputs, targets, before)
             if reached is not None:
                 raise UserError(_message(f"model.{reached}" if reached else changed[0], model.training))
         _restore(after)
@@ -105,15 +109,14 @@ def _reaches_the_next(
         _restore(before)
         return seen, after
 
-    with torch.no_grad():
-        last = len(inputs) - 1
-        while last > 1 and not bool(passed(0, last)[0][0].isfinite()):
-            last -= 1  # Next to a risk that is NaN anyway, nothing can be seen.
-        for seed in (0, 1):  # What one dropout hides, another shows.
-            (seen, after), (alone, after_alone) = passed(seed, 0, last), passed(seed, last)
-            different = differing(after, after_alone)
-            if different is not None or not all(map(_close, seen, alone)):
-                return different or ""
+    last = len(inputs) - 1
+    while last > 1 and not bool(passed(0, last)[0][0].isfinite()):
+        last -= 1  # Next to a risk that is NaN anyway, nothing can be seen.
+    for seed in (0, 1):  # What one dropout hides, another shows.
+        (seen, after), (alone, after_alone) = passed(seed, 0, last), passed(seed, last)
+        different = differing(after, after_alone)
+        if different is not None or not all(map(_close, seen, alone)):
+            return different or ""
     return None
 
 
