@@ -109,7 +109,7 @@ def _step(program: dict[str, Any], i: int, model: nn.Module, loss_fn: Any, answe
         return
     allowed = rounding(torch.bfloat16 if program["AUTOCAST"] else program["DTYPE"])
     _same_gradients(found, wanted, program, allowed)
-    _same_buffers(model, wanted.sums, allowed.own)
+    _same_buffers(model, wanted.rows, allowed.own)
     _same_update(found, model, aggregator, allowed.own)
     if not torch.equal(torch.get_rng_state(), random_after):
         raise Wrong("random state", "other random numbers follow than after the loop")
@@ -151,7 +151,7 @@ def _plain_attributes(module: nn.Module) -> dict[str, Any]:
 
 
 def _same_gradients(found: Any, wanted: Definition, program: dict[str, Any], allowed: Rounding) -> None:
-    rows = wanted.sums
+    rows = wanted.rows
     risks = torch.stack([row.risk.double() for row in rows])
     rel = allowed.own
     if not torch.isclose(found.risks.double(), risks, rtol=rel, atol=rel / 100, equal_nan=True).all():
@@ -163,7 +163,7 @@ def _same_gradients(found: Any, wanted: Definition, program: dict[str, Any], all
         if statistics.n_environments != len(rows):
             raise Wrong("n_environments", f"{one.name}: {statistics.n_environments} instead of {len(rows)}")
         if one.wrong_sum:
-            total = torch.stack([row.gradients[one.name] for row in rows]).sum(0)
+            total = torch.stack([row.gradients[one.name] for row in wanted.sums]).sum(0)
             raise Wrong("sum", f"{one.name}: {_some(statistics.total)} instead of {_some(total)}")
         if one.wrong_votes:
             signs = torch.stack([row.gradients[one.name].sign() for row in wanted.votes or ()]).sum(0)

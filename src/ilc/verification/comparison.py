@@ -81,7 +81,7 @@ def compare(found: dict[str, GradientStatistics], wanted: Definition, allowed: R
                 allowed.makes_zeros,
             ),
         )
-        for name in wanted.sums[0].gradients
+        for name in wanted.rows[0].gradients
     ]
 
 

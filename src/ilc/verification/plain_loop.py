@@ -38,10 +38,12 @@ class Definition(NamedTuple):
     """What a way should give.
 
     Attributes:
+        rows: of each environment: its risk, and the buffers after its pass.
         sums: rows whose gradients add up to the sum.
         votes: rows that vote, or None where votes have no plain definition.
     """
 
+    rows: list[Row]
     sums: list[Row]
     votes: list[Row] | None
 
@@ -63,21 +65,22 @@ def definition(
         or way in ("vectorized", "sequential")
     ):
         rows = list(environment_rows(fresh, list(inputs), list(targets)))
-        return Definition(rows, rows)
+        return Definition(rows, rows, rows)
     if way == "pooled":
         rows = list(environment_rows(fresh, [inputs.flatten(0, 1)], [targets.flatten(0, 1)]))
-        return Definition(rows, None)
-    before, again = random_state(inputs), (inputs.clone(), targets.clone())
+        return Definition(rows, rows, None)
+    before = random_state(inputs)
+    again = [(inputs.clone(), targets.clone()) for _ in range(2)]
     rows = list(example_rows(fresh, inputs, targets))
     if way == "per_example_loss" or not _batch_norm_mixes(fresh()[0]):
-        return Definition(rows, rows)
-    if way == "per_example_share":
-        return Definition(rows, None)
+        return Definition(rows, rows, rows)
     after = random_state(inputs)
     set_random_state(inputs, before)
-    local = list(example_rows(fresh, *again, cut=True))
+    batch = _batch_row(fresh, *again[0])
+    set_random_state(inputs, before)
+    local = None if way == "per_example_share" else list(example_rows(fresh, *again[1], cut=True))
     set_random_state(inputs, after)
-    return Definition(rows, local)
+    return Definition(rows, [batch], local)
 
 
 def environment_rows(fresh: Fresh, inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Iterator[Row]:
@@ -112,6 +115,15 @@ def example_rows(fresh: Fresh, inputs: Tensor, targets: Tensor, cut: bool = Fals
         handle.remove()
     for example, y in enumerate(targets):
         yield _row(model, loss_fn, loss_fn(outputs[example : example + 1], y))
+
+
+def _batch_row(fresh: Fresh, inputs: Tensor, targets: Tensor) -> Row:
+    """The gradient of the sum of all examples' risks, by one backward pass."""
+    model, loss_fn = fresh()
+    outputs = model(inputs.flatten(0, 1))
+    values = [loss_fn(outputs[i : i + 1], y) for i, y in enumerate(targets)]
+    losses = [value.loss if isinstance(value, Objective) else value for value in values]
+    return _row(model, loss_fn, torch.stack(losses).sum())
 
 
 def trainable(model: nn.Module, loss_fn: ObjectiveFunction) -> dict[str, nn.Parameter]:

@@ -14,7 +14,7 @@ from ilc.aggregators.joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
 from ilc.gradients.memory import Memory
-from ilc.gradients.trial import buffers_untouched, random_numbers_untouched
+from ilc.gradients.trial import buffers_untouched, modules_of, random_numbers_untouched
 from ilc.gradients.unequal import Batch, as_batches
 from ilc.objectives import ObjectiveFunction
 from ilc.verification.comparison import Compared, compare, rounding
@@ -134,7 +134,7 @@ def _verdict(parameters: tuple[Compared, ...], risks: float, rel: float) -> str:
 
 
 def _risks_error(found: EnvironmentGradients, wanted: Definition) -> float:
-    risks = torch.stack([row.risk.double() for row in wanted.sums])
+    risks = torch.stack([row.risk.double() for row in wanted.rows])
     off = (found.risks.double() - risks).abs()[~(risks.isnan() & found.risks.isnan())]
     size = float(risks.abs().nan_to_num(0, 0, 0).max()) or 1.0
     return float(off.nan_to_num(torch.inf).max()) / size if off.numel() else 0.0
@@ -157,24 +157,22 @@ def _untouched(
     model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor | list[Tensor]
 ) -> Iterator[Callable[[], tuple[nn.Module, ObjectiveFunction]]]:
     """What takes model and loss back to how they are now, which also happens at the end."""
-    parts = [part for part in (model, loss_fn) if isinstance(part, nn.Module)]
-    memories = [Memory(part) for part in parts]
-    parameters = [(p, p.grad, p.detach().clone()) for part in parts for p in part.parameters()]
+    parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
+    memory = Memory(parts)
+    parameters = [(p, p.grad, p.detach().clone()) for p in parts.parameters()]
     buffers = ExitStack()
 
     def fresh() -> tuple[nn.Module, ObjectiveFunction]:
-        for memory in memories:
-            memory.restore()
+        memory.restore()
         buffers.close()
-        for part in parts:
-            buffers.enter_context(buffers_untouched(part))
+        buffers.enter_context(buffers_untouched(parts))
         for p, gradient, value in parameters:
             p.grad = gradient
             if not torch.equal(p, value):  # A hook may have changed it.
                 p.data.copy_(value)
         return model, loss_fn
 
-    with random_numbers_untouched(x[0]), buffers:
+    with random_numbers_untouched(x[0], parts), buffers:
         try:
             yield fresh
         finally:
