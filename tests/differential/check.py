@@ -85,7 +85,9 @@ def _step(program: dict[str, Any], i: int, model: nn.Module, loss_fn: Any, answe
             answer.invalid = f"loop: {error!r}"[:300]
             return
         random_after = torch.get_rng_state()
-        own_draws = way == "vectorized" and not torch.equal(start, random_after)
+        own_draws = way == "vectorized" and (
+            not torch.equal(start, random_after) or _draws(fresh, program["BATCHES"][i]()[0])
+        )
         _seed()
         try:
             found = environment_gradients(model, loss_fn, inputs, targets, aggregator, way)
@@ -113,6 +115,15 @@ def _step(program: dict[str, Any], i: int, model: nn.Module, loss_fn: Any, answe
     _same_update(found, model, aggregator, allowed.own)
     if not torch.equal(torch.get_rng_state(), random_after):
         raise Wrong("random state", "other random numbers follow than after the loop")
+
+
+def _draws(fresh: Callable[[], Any], inputs: Any) -> bool:
+    """Whether a pass of all environments at once draws random numbers, as one of each need not."""
+    model, _ = fresh()
+    before = torch.get_rng_state()
+    with torch.no_grad():
+        model(inputs.flatten(0, 1) if isinstance(inputs, Tensor) else torch.cat(inputs))
+    return not torch.equal(before, torch.get_rng_state())
 
 
 def _seed() -> None:

@@ -19,7 +19,7 @@ from differential.check import Answer, check
 from differential.written import fitting, source
 from ilc.verification import comparison, plain_loop
 
-SECONDS = 30
+SECONDS = 60
 """After which a case hangs."""
 
 
