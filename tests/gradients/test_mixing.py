@@ -117,3 +117,14 @@ def test_environments_keep_to_themselves(kind: str, same_as_loop: Callable[..., 
     targets = torch.randint(0, C, (3, 4), generator=random)
     for way in ("vectorized", "sequential"):
         same_as_loop(make(kind, norm=False), F.cross_entropy, inputs, targets, way)
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+@pytest.mark.parametrize("kind", MIXES)
+def test_a_last_layer_that_starts_from_zero_hides_nothing(kind: str, way: str) -> None:
+    model = make(kind, norm=False)
+    with torch.no_grad():
+        model.last.weight.zero_()  # type: ignore[operator, union-attr]
+    with pytest.raises(UserError, match="per_example_loss"):
+        environment_gradients(model, F.cross_entropy, *batch(5), AndMask(0.5), way)
+    assert not model.last.weight.any()  # type: ignore[operator, union-attr]

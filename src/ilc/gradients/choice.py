@@ -15,7 +15,7 @@ from ilc.gradients.by_layers import LAYERS_TRIED, NotByExamplesError, may_go_by_
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients.plain_loop import ALSO, Rows, Tolerance, first_difference, row_of, rows_of_a_few
 from ilc.gradients.sequential import sequential
-from ilc.gradients.trial import Trial, buffers_untouched, trial, without_dropout
+from ilc.gradients.trial import Trial, buffers_untouched, trial, without_dropout, zeros_replaced
 from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
 
@@ -78,6 +78,7 @@ def _tried(
     """The first that is right, or the last where another speaks for it; None if nothing can be said yet."""
     with (
         without_dropout(model),
+        zeros_replaced(model),
         trial(model, loss_fn, inputs) as passes,
         torch.autocast(inputs.device.type, enabled=False),
     ):

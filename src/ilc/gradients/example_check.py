@@ -16,7 +16,7 @@ from ilc.gradients.example_share import example_share
 from ilc.gradients.plain_loop import ALSO, Tolerance, first_difference
 from ilc.gradients.shares.batch_norm import mixes_examples
 from ilc.gradients.shares.rules import RULES
-from ilc.gradients.trial import Trial, buffers_untouched, copied, trial
+from ilc.gradients.trial import Trial, buffers_untouched, copied, trial, zeros_replaced
 from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
 
@@ -56,7 +56,11 @@ def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
             return False
         inputs, targets = inputs[there], targets[there]
         finite = _sums_agree(model, loss_fn, inputs, targets, passes)
-    with batch_norm_mixing_nothing(model), trial(model, loss_fn, inputs) as passes:
+    with (
+        zeros_replaced(model),
+        batch_norm_mixing_nothing(model),
+        trial(model, loss_fn, inputs) as passes,
+    ):
         finite &= _votes_agree(model, loss_fn, inputs, targets, passes)
     if finite:
         known[question] = True

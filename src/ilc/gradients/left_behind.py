@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from ilc.errors import UserError
-from ilc.gradients.environment import as_objective
+from ilc.gradients.environment import as_objective, differentiated, trainable_parameters
 from ilc.gradients.memory import Memory, differing
 from ilc.gradients.trial import (
     buffers_untouched,
@@ -19,6 +19,7 @@ from ilc.gradients.trial import (
     modules_of,
     random_numbers_untouched,
     seed_everything,
+    zeros_replaced,
 )
 from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
@@ -73,9 +74,10 @@ def nothing_left_behind(
         after = before if vectorized else [held.again() for held in before]
         _restore(before)
         if _QUESTION not in known:
-            with buffers_untouched(model), torch.no_grad():
-                for buffer, value in zip(model.buffers(), start, strict=True):
-                    buffer.copy_(value)
+            with buffers_untouched(model), zeros_replaced(model):
+                with torch.no_grad():
+                    for buffer, value in zip(model.buffers(), start, strict=True):
+                        buffer.copy_(value)
                 reached = _reaches_the_next(model, loss_fn, inputs, targets, before)
             if reached is not None:
                 raise UserError(_message(f"model.{reached}" if reached else changed[0], model.training))
@@ -96,6 +98,7 @@ def _reaches_the_next(
     before: list[Memory],
 ) -> str | None:
     """What differs when the last environment comes after the first instead of alone; None if nothing does."""
+    parameters = trainable_parameters(model)
 
     def passed(seed: int, *environments: int) -> tuple[list[Tensor], Memory]:
         seen: list[Tensor] = []
@@ -103,7 +106,10 @@ def _reaches_the_next(
             with random_numbers_untouched(x, model), buffers_untouched(model if model.training else None):
                 seed_everything(seed, generators_of(model))
                 outputs = model(x)
-                seen = [as_objective(loss_fn(outputs, y)).risk, *tree_leaves(outputs), *model.buffers()]
+                objective = as_objective(loss_fn(outputs, y))
+                # Gradients too: with a last layer of zeros, as many start, they alone see what came before.
+                found = differentiated(objective.loss, model, parameters)
+                seen = [objective.risk, *tree_leaves(outputs), *model.buffers(), *found]
                 seen = [value.detach().clone() for value in seen if isinstance(value, Tensor)]
         after = before[0].again()
         _restore(before)
