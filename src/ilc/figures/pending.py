@@ -40,6 +40,11 @@ def progress_in_words(path: Path) -> str:
     return "" if done == total else f"{done} of {total} runs, the others are pending"
 
 
+def number_of_runs(progress: str) -> str:
+    """``12 of 30 runs``, of what ``progress_in_words`` says: the number of a claim that is pending."""
+    return progress.partition(",")[0]
+
+
 def pending_figure(what: str) -> Figure:
     """A picture that says that the runs it would show are not done."""
     figure = new_figure()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ilc.experiments.irm.results import pending
 from ilc.figures.claims import Claim
+from ilc.figures.pending import number_of_runs
 
 LIMIT = "with fewer images"
 """What keeps a verdict from being that of the source's own setting: 5,000 images in each environment."""
@@ -32,7 +33,8 @@ def judged(claim: Claim, kind: str, results: Path, studies: tuple[str, ...], lim
     unfinished = pending(results, *studies)
     if unfinished:
         ours = f"{claim.ours}; {unfinished}" if claim.ours else f"no number yet: {unfinished}"
-        return claim._replace(ours=ours, number="", verdict=f"pending: {unfinished}")
+        number = number_of_runs(unfinished)
+        return claim._replace(ours=ours, number=number, verdict=f"pending: {unfinished}")
     if limit and kind == "reproduced":
         return claim._replace(verdict=f"pattern reproduced {limit}")
     return claim._replace(verdict=f"{kind}, {limit}" if limit else kind)

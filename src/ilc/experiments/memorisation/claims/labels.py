@@ -21,6 +21,7 @@ from ilc.experiments.memorisation.results import (
 )
 from ilc.experiments.memorisation.verdicts import in_seeds, verdict
 from ilc.figures.claims import Claim
+from ilc.figures.pending import number_of_runs
 from ilc.figures.style import data_sources, median_and_range
 
 SMALL = 0.2
@@ -55,7 +56,11 @@ def claims(results: Path) -> list[Claim]:
 def _open(claim: Claim, results: Path, name: str) -> Claim:
     """A claim about which nothing can be said yet."""
     unfinished = pending(results, name)
-    return claim._replace(ours=f"no number yet: {unfinished}", number="", verdict=f"pending: {unfinished}")
+    return claim._replace(
+        ours=f"no number yet: {unfinished}",
+        number=number_of_runs(unfinished),
+        verdict=f"pending: {unfinished}",
+    )
 
 
 def _about(runs: pd.DataFrame) -> str:

@@ -22,6 +22,7 @@ from ilc.experiments.memorisation.results import (
 )
 from ilc.experiments.memorisation.verdicts import in_seeds, verdict
 from ilc.figures.claims import Claim
+from ilc.figures.pending import number_of_runs
 from ilc.figures.style import data_sources, median_and_range
 
 NAME = "label_noise"
@@ -51,7 +52,13 @@ def claims(results: Path) -> list[Claim]:
     runs, unfinished = runs_of(results, NAME), pending(results, NAME)
     curves = at_rates(curves_of(results, NAME), BEST_RATES) if len(runs) else pd.DataFrame()
     if len(runs) == 0 or set(curves.aggregator) != set(NAMES):
-        return [claim._replace(ours=f"no number yet: {unfinished}", verdict=f"pending: {unfinished}")]
+        return [
+            claim._replace(
+                ours=f"no number yet: {unfinished}",
+                number=number_of_runs(unfinished),
+                verdict=f"pending: {unfinished}",
+            )
+        ]
     wrong, test, fall, parts = {}, {}, {}, []
     for aggregator, name in NAMES.items():
         chosen = curves[curves.aggregator == aggregator]
