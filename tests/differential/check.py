@@ -164,8 +164,9 @@ def _plain_attributes(module: nn.Module) -> dict[str, Any]:
 def _same_gradients(found: Any, wanted: Definition, program: dict[str, Any], allowed: Rounding) -> None:
     rows = wanted.rows
     risks = torch.stack([row.risk.double() for row in rows])
-    rel = allowed.own
-    if not torch.isclose(found.risks.double(), risks, rtol=rel, atol=rel / 100, equal_nan=True).all():
+    # Half precision leaves log-probabilities, which are of order one, two digits.
+    near = 0.02 if allowed.makes_zeros else allowed.own / 100
+    if not torch.isclose(found.risks.double(), risks, rtol=allowed.own, atol=near, equal_nan=True).all():
         raise Wrong("risks", f"{found.risks.tolist()} instead of {risks.tolist()}")
     if found.statistics.keys() != rows[0].gradients.keys():
         raise Wrong("names", f"{sorted(found.statistics)} instead of {sorted(rows[0].gradients)}")
