@@ -43,6 +43,7 @@ def test_files_of_the_contract(finished: Path) -> None:
         "provenance.json",
         "metrics.jsonl",
         "summary.json",
+        "curves.png",
         "checkpoint.pt",
         "done",
     }
