@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "import sys;
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup demo study report test test-slow lint wheel figures benchmark clean
+.PHONY: help setup demo study report test test-slow lint wheel docs figures benchmark clean
 
 help: ## show these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ lint: setup ## style and types
 
 wheel: setup ## build the wheel and test it with torch alone; PYTHONS="python3.12 python3.13" tries others
 	$(RUN) tests/packaging/check_wheel.py $(PYTHONS)
+
+docs: setup ## build the site with the API into site/; a warning or a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
 
 figures: setup ## redraw every figure and table from results/, without training
 	$(RUN) scripts/make_figures.py

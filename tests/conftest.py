@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import os
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -27,6 +29,8 @@ settings.register_profile("ilc", deadline=None)
 settings.load_profile("ilc")
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # Spirals small enough for a test: two seconds, most of them for importing torch.
 TINY = (
@@ -69,6 +73,23 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def tiny() -> tuple[str, ...]:
     return TINY
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, where it is installed."""
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (pip install 'ilc[dev]')"
+    )
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    with api.sync_playwright() as playwright:
+        # Root, as in a container, has no sandbox to run it in; the page is our own.
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        launched = playwright.chromium.launch(executable_path=found, args=[*options, "--disable-gpu"])
+        yield launched
+        launched.close()
 
 
 @pytest.fixture

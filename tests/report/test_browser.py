@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,11 +18,6 @@ from ilc.report.page import render
 from ilc.report.run_folders import find_runs
 from ilc.report.run_record import Record, read_record
 
-api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed (pip install 'ilc[dev]')"
-)
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 LOCAL = ("file:", "data:", "blob:")
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 PARTS = (
@@ -39,20 +32,6 @@ PARTS = (
 )
 SECONDS = 2
 """Of processor time, in which the page of a hundred runs opens."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Headless Chromium."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
-    with api.sync_playwright() as playwright:
-        # Root, as in a container, has no sandbox to run it in; the page is our own.
-        options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        launched = playwright.chromium.launch(executable_path=found, args=[*options, "--disable-gpu"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
