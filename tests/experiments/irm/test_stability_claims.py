@@ -46,7 +46,7 @@ def write(
 ) -> None:
     """All seeds of a schedule end as its kind; so many of the ramp's pass once, or at the end."""
     (folder / FOLDER).mkdir()
-    others = [{"stopped": "pending"}] * pending
+    others: list[dict[str, object]] = [{"stopped": "pending"}] * pending
     rows = [
         row(name, seed, kind) for name, kind in kinds.items() if name != OWN_PACE for seed in range(N_SEEDS)
     ]
