@@ -123,3 +123,19 @@ def test_the_penalty_of_irm() -> None:
     torch.testing.assert_close(found.penalties, expected.penalties)
     for name, ours in found.statistics.items():
         torch.testing.assert_close(ours.total, expected.statistics[name].total)
+
+
+class MixedBeforeTwo(nn.Module):
+    """A norm over two features leaves almost nothing but signs of the mixing before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(D, 2), nn.LayerNorm(2), nn.Linear(2, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(self.norm(self.first(x + 0.5 * x.roll(1, 0))))
+        return result
+
+
+def test_mixing_that_hardly_shows_goes_by_vmap() -> None:
+    assert_same(make(MixedBeforeTwo), sequential, N, goes_by_layers=False)
