@@ -38,8 +38,8 @@ lint: setup ## style and types
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
-wheel: setup ## build the wheel and test it with torch alone; PYTHONS="python3.12 python3.13" tries others
-	$(RUN) tests/packaging/check_wheel.py $(PYTHONS)
+wheel: setup ## build sdist and wheel into dist/, test with torch alone; PYTHONS="python3.13 ..." and TORCH=2.11.0 try others
+	$(RUN) tests/packaging/check_wheel.py $(if $(TORCH),--torch $(TORCH)) $(PYTHONS)
 
 docs: setup ## build the site with the API into site/; a warning or a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict

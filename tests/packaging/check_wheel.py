@@ -1,19 +1,23 @@
-"""The wheel with torch alone: built, read, installed in a clean environment, tested there.
+"""What is released, with torch alone: built, read, installed in a clean environment, tested there.
 
-    python tests/packaging/check_wheel.py               with the Python that runs this
-    python tests/packaging/check_wheel.py PYTHON...     with others, such as python3.13
+    python tests/packaging/check_wheel.py                   with the Python that runs this
+    python tests/packaging/check_wheel.py PYTHON...         with others, such as python3.13
+    python tests/packaging/check_wheel.py --torch VERSION   with another release of torch
 
+The sdist is built of a copy of the source, the wheel of the sdist. What passes is left in dist/.
 Everything has the version that requirements.txt pins. A named Python that is not here, or for which pip
-has no torch, is skipped with the reason; without names nothing is.
+has no torch, is skipped with the reason. It is an error if none is left.
 """
 
 from __future__ import annotations
 
+import argparse
 import email
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import zipfile
@@ -27,42 +31,70 @@ TESTS = (
     "tests/packaging/test_public_names.py",
     "tests/packaging/test_snippets.py",
 )
+WITH_THE_SOURCE = ("README.md", "LICENSE")
 NO_NUMPY = "ignore:Failed to initialize NumPy:UserWarning"  # torch's own; whoever has torch alone sees it.
+TWINE = "twine==7.0.0"
+"""It reads the metadata as the index will. It brings 17 packages, so it stays out of requirements.txt."""
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", NO_NUMPY, "--override-ini", "pythonpath=")
 
 
-def main(pythons: list[str]) -> None:
+def main(pythons: list[str], torch: str | None) -> None:
     """Build, read, and test with each Python."""
-    with tempfile.TemporaryDirectory(prefix="ilc-wheel-") as folder:
-        wheel = build(Path(folder))
-        read(wheel, Path(folder) / "source" / "src")
+    with tempfile.TemporaryDirectory(prefix="ilc-wheel-") as name:
+        folder = Path(name).resolve()  # On macOS the name leads there by a link.
+        sdist, wheel = build(folder)
+        read_sdist(sdist, folder / "source")
+        read_wheel(wheel, folder / "source" / "src")
+        check_metadata(folder / "tools", sdist, wheel)
         tested = 0
         for python in pythons or [sys.executable]:
-            environment = Path(folder) / f"environment-{tested}"
-            reason = make(environment, python)
+            environment = folder / f"environment-{tested}"
+            reason = make(environment, python, torch)
             if reason is None:
                 test(environment / "bin" / "python", wheel)
                 tested += 1
-            elif pythons:
-                print(f"skipped {python}: {reason}", flush=True)
             else:
-                raise SystemExit(f"Error: no environment with torch alone: {reason}")
+                print(f"skipped {python}: {reason}", flush=True)
             shutil.rmtree(environment, ignore_errors=True)
+        if not tested:
+            raise SystemExit("Error: nothing was tested, because no environment with torch alone was made")
+        leave(sdist, wheel)
 
 
-def build(folder: Path) -> Path:
-    """The wheel, made of a copy of what it is built from: an old ``build`` folder would leak into it."""
+def build(folder: Path) -> tuple[Path, Path]:
+    """The sdist, made of a copy of what it is built from, and the wheel that is built of the sdist.
+
+    The checkout itself is not used: an old ``build`` folder would leak into the wheel.
+    """
     source = folder / "source"
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", *WITH_THE_SOURCE):
         shutil.copy(ROOT / name, source)
-    pip(Path(sys.executable), "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source)
+    code = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
+    call(sys.executable, "-c", code, cwd=source)
+    shutil.rmtree(next((source / "src").glob("*.egg-info")))  # Made by the build, no part of the source.
+    (sdist,) = folder.glob("*.tar.gz")
+    pip(Path(sys.executable), "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, sdist)
     (wheel,) = folder.glob("*.whl")
-    print(f"built {wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB", flush=True)
-    return wheel
+    for path in (sdist, wheel):
+        print(f"built {path.name}: {path.stat().st_size / 1e6:.2f} MB", flush=True)
+    return sdist, wheel
 
 
-def read(wheel: Path, source: Path) -> None:
+def read_sdist(sdist: Path, source: Path) -> None:
+    """The sdist has every file of the package, the build's settings, the licence and the README."""
+    with tarfile.open(sdist) as archive:
+        held = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    wanted = {
+        path.relative_to(source).as_posix() for path in (source / "src" / "ilc").rglob("*") if path.is_file()
+    }
+    wanted |= {"pyproject.toml", "PKG-INFO", *WITH_THE_SOURCE}
+    assert wanted <= held, f"the sdist lacks {sorted(wanted - held)}"
+    foreign = {name for name in held - wanted if ".egg-info/" not in name and name != "setup.cfg"}
+    assert not foreign, f"the sdist has files that nobody needs: {sorted(foreign)}"
+
+
+def read_wheel(wheel: Path, source: Path) -> None:
     """Every file of the package is in the wheel, nothing else is, and it asks for torch alone."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
@@ -77,13 +109,32 @@ def read(wheel: Path, source: Path) -> None:
     assert always == ["torch"], f"the wheel asks for {always}, not for torch alone"
 
 
-def make(environment: Path, python: str) -> str | None:
+def check_metadata(environment: Path, sdist: Path, wheel: Path) -> None:
+    """An index would take both: ``twine check``, in an environment of its own."""
+    call(sys.executable, "-m", "venv", environment)
+    python = environment / "bin" / "python"
+    pip(python, "install", TWINE)
+    call(python, "-m", "twine", "--no-color", "check", "--strict", sdist, wheel)
+    print("twine finds no fault with either", flush=True)
+
+
+def leave(*built: Path) -> None:
+    """Copy what passed to dist/, in place of what lies there: these very files are what is released."""
+    folder = ROOT / "dist"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for path in built:
+        shutil.copy(path, folder)
+
+
+def make(environment: Path, python: str, torch: str | None) -> str | None:
     """An environment with pip and torch, or the reason why there is none."""
     if shutil.which(python) is None:
         return "it is not installed here"
     try:
         call(python, "-m", "venv", environment)
-        pip(environment / "bin" / "python", "install", "--constraint", ROOT / "requirements.txt", "torch")
+        wanted = [f"torch=={torch}"] if torch else ["--constraint", ROOT / "requirements.txt", "torch"]
+        pip(environment / "bin" / "python", "install", *wanted)
     except RuntimeError as error:
         return str(error).splitlines()[-1]
     return None
@@ -110,11 +161,11 @@ def pip(python: Path, *arguments: str | Path) -> None:
     call(python, "-m", "pip", *arguments, *fast, "--quiet", "--disable-pip-version-check")
 
 
-def call(*command: str | Path) -> str:
+def call(*command: str | Path, cwd: Path | None = None) -> str:
     """What a program printed; if it failed, a RuntimeError with what it said."""
-    answer = subprocess.run(command, capture_output=True, text=True, env=outside(), check=False)
+    answer = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=outside(), check=False)
     if answer.returncode != 0:
-        said = (answer.stderr or answer.stdout).strip()
+        said = f"{answer.stdout}\n{answer.stderr}".strip()
         raise RuntimeError(said or f"{command[0]} ended with status {answer.returncode}")
     return answer.stdout
 
@@ -125,4 +176,7 @@ def outside() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("pythons", nargs="*", metavar="PYTHON")
+    parser.add_argument("--torch", metavar="VERSION")
+    main(**vars(parser.parse_args()))
