@@ -19,7 +19,7 @@ def test_pre_commit_runs_the_linters_of_make_lint(root: Path) -> None:
 
 
 def test_the_page_names_the_file_that_is_there(root: Path) -> None:
-    assert "--config .ci/pre-commit.yaml" in (root / "docs" / "contributing.md").read_text()
+    assert "--config .ci/pre-commit.yaml" in (root / "CONTRIBUTING.md").read_text()
 
 
 def test_the_citation_is_whole_and_of_this_version(root: Path) -> None:
