@@ -183,7 +183,9 @@ def test_a_refusal_names_a_way_that_works(way: str) -> None:
 
 @pytest.mark.parametrize("kind", ["scripted", "traced"])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore:.torch.jit:FutureWarning"
+)  # From torch 2.14.
 def test_models_without_python(kind: str, way: str) -> None:
     model = make()
     jitted = torch.jit.script(model) if kind == "scripted" else torch.jit.trace(model, torch.zeros(4, D))

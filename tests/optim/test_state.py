@@ -246,6 +246,9 @@ def sparse(p: nn.Parameter) -> Tensor:
     return torch.sparse_coo_tensor(torch.tensor([[0]]), torch.ones(1), p.shape, check_invariants=True)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:Sparse invariant checks:UserWarning"
+)  # Torch 2.11 says so whoever asks for them.
 @pytest.mark.parametrize("kind", KINDS)
 def test_sparse_gradients_and_complex_parameters_are_refused_by_name(kind: Any) -> None:
     params = parameters(torch.float32)
