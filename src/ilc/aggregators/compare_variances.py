@@ -21,7 +21,9 @@ class CompareVariances(JointAggregator):
 
     def loss(self, together: Together) -> tuple[Tensor, Tensor]:
         """Their mean over environments is held fixed: what it adds to the derivative cancels."""
-        own = torch.stack(self.variances) if self.variances else together.losses.new_zeros(0, 0)
+        # The last ones: what the first step tries out may have noted others before.
+        noted = self.variances[len(self.variances) - len(together.losses) :]
+        own = torch.stack(noted) if noted else together.losses.new_zeros(0, 0)
         self.variances = []
         of_all = together.everywhere(own)
         before = torch.zeros_like(of_all) if self.average is None else self.average.to(of_all)

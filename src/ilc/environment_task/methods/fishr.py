@@ -13,6 +13,15 @@ from ilc.errors import UserError
 from ilc.objectives import ObjectiveFunction, RiskFunction
 
 
+class _LastInputs:
+    """A hook that keeps what its layer got last, and nothing else that would outlive an environment."""
+
+    inputs: Tensor
+
+    def __call__(self, layer: nn.Module, inputs: tuple[Tensor]) -> None:
+        self.inputs = inputs[0]
+
+
 class Fishr(Method):
     """Minimise ``mean R_e + penalty_weight * mean_e |v_e - mean v|^2 / P`` (Rame et al., arXiv 2109.02934).
 
@@ -39,7 +48,7 @@ class Fishr(Method):
             )
         self._compare = CompareVariances(penalty_weight, memory)
         super().__init__(self._compare)
-        self._inputs = torch.empty(0)
+        self._last = _LastInputs()
 
     def sampler(self, data: Environments, options: BatchOptions) -> Batches:
         """As always, one environment after another through the model.
@@ -56,10 +65,7 @@ class Fishr(Method):
         linear = [layer for layer in model.modules() if isinstance(layer, nn.Linear)]
         if not linear:
             raise UserError(f"aggregator={self.name} needs a model that ends in a linear layer")
-        linear[-1].register_forward_pre_hook(self._keep)
-
-    def _keep(self, layer: nn.Module, inputs: tuple[Tensor]) -> None:
-        self._inputs = inputs[0]
+        linear[-1].register_forward_pre_hook(self._last)
 
     def objective(self, risk: RiskFunction) -> ObjectiveFunction:
         """The risk; on the way the variance of the examples' gradients is noted."""
@@ -69,7 +75,7 @@ class Fishr(Method):
             if not outputs.requires_grad:  # Somebody only looks.
                 return value
             (slopes,) = torch.autograd.grad(value * n, outputs, create_graph=True)
-            self._compare.variances.append(variance(slopes, self._inputs))
+            self._compare.variances.append(variance(slopes, self._last.inputs))
             return value
 
         return noting

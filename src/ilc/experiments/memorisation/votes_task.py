@@ -69,7 +69,7 @@ class VotesTask(EnvironmentTask):
 
     def state_dict(self) -> dict[str, Any]:
         """Beside the usual, the rows so far."""
-        return {**super().state_dict(), "compared": self.compared}
+        return {**super().state_dict(), "compared": getattr(self, "compared", [])}  # None before a step.
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""

@@ -159,7 +159,7 @@ def _true_labels(results: Path) -> Claim:
     if not separating:
         return claim._replace(
             ours=f"no threshold prevents memorising; {_about(runs)}",
-            number="no such threshold",
+            number="0 thresholds prevent memorising",
             verdict=verdict(False, False, len(test), unfinished),
         )
     small = min(separating)
