@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-# A process of its own: what the C library was told stays. Tensors of 44 MB, because the C library gives larger pieces
-# than 32 MB back each time, whatever it has learnt of the program.
+# A process of its own: what the C library was told stays. Tensors of 44 MB, because the C library gives
+# pieces above 32 MB back each time, whatever it has learnt of the program.
 _PAGES = """
 import resource, sys
 import torch
