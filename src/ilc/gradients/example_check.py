@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients.environment import differentiated, trainable_parameters
 from ilc.gradients.example_losses import losses_of_examples
@@ -41,7 +42,7 @@ def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
         UserError: they differ, a layer has no rule, or a hook on a parameter acts on its gradient.
     """
     known = verdicts(model, loss_fn)
-    question = ("shares", inputs.shape[1:], inputs.dtype)
+    question = ("shares", inputs.shape[1:], inputs.dtype, len(inputs) > 1)
     if question in known or sum(asked[0] == "shares" for asked in known) >= _ENOUGH:
         return True
     for name, p in trainable_parameters(model).items():
@@ -114,35 +115,76 @@ def _votes_agree(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial
 ) -> bool:
     """Compare the votes of a few examples, which share one pass; False if they are not finite."""
-    n = len(inputs)
-    few = [0, n - 1] if n != 2 else [0, 1, 0]
+    few = _different_examples(inputs, targets)
+    if few is None:
+        return False
     parameters = trainable_parameters(model)
     x, y = (torch.stack(copied(values, few)) for values in (inputs, targets))
-    with buffers_untouched(model):
-        passes.start()
-        losses = losses_of_examples(model, loss_fn, model(x.clone().flatten(0, 1)), y.clone()).loss
-        rows = [
-            torch.autograd.grad(
-                loss, list(parameters.values()), retain_graph=True, allow_unused=True, materialize_grads=True
-            )
-            for loss in losses
-        ]
-    stacked = {name: torch.stack(row) for name, row in zip(parameters, zip(*rows, strict=True), strict=True)}
-    if not all(bool(row.isfinite().all()) for row in stacked.values()):
-        return False
-    with buffers_untouched(model):
-        passes.start()
-        shares = example_share(model, loss_fn, x, y, ALSO).statistics
-    mixed = torch.is_autocast_enabled(inputs.device.type)
+    for seed in range(_DRAWS):  # One draw of a random mixing may leave every example in its place.
+        with buffers_untouched(model):
+            passes.start(seed)
+            before = torch.get_rng_state()
+            losses = losses_of_examples(model, loss_fn, model(x.clone().flatten(0, 1)), y.clone()).loss
+            draws = not torch.equal(before, torch.get_rng_state())
+            rows = [
+                torch.autograd.grad(
+                    loss,
+                    list(parameters.values()),
+                    retain_graph=True,
+                    allow_unused=True,
+                    materialize_grads=True,
+                )
+                for loss in losses
+            ]
+        if not all(bool(value.isfinite().all()) for row in rows for value in row):
+            return False
+        if not all(any(bool(value.any()) for value in row) for row in rows):
+            return False  # An example without any gradient, as where its labels are masked, shows nothing.
+        with buffers_untouched(model):
+            passes.start(seed)
+            shares = example_share(model, loss_fn, x, y, ALSO).statistics
+        stacked = {
+            name: torch.stack(row) for name, row in zip(parameters, zip(*rows, strict=True), strict=True)
+        }
+        _compare_votes(shares, stacked, [*parameters.values(), inputs])
+        if not draws:
+            break
+    return True
+
+
+_DRAWS = 6
+"""Trials of a model that draws random numbers."""
+
+
+def _different_examples(inputs: Tensor, targets: Tensor) -> list[int] | None:
+    """Two or three examples, another number than the step has, of which neighbours differ.
+
+    None where all are alike, for then exchanged votes look like the right ones.
+    """
+    n = len(inputs)
+    if n == 1:
+        return [0, 0]
+    differ = (inputs != inputs[:1]).flatten(1).any(1)
+    if targets.shape[0] == n:
+        differ |= (targets != targets[:1]).flatten(1).any(1)
+    others = differ.nonzero().flatten().tolist()
+    if not others:
+        return None
+    return [0, others[-1]] if n != 2 else [0, others[-1], 0]
+
+
+def _compare_votes(
+    shares: dict[str, GradientStatistics], stacked: dict[str, Tensor], tensors: list[Tensor]
+) -> None:
+    mixed = torch.is_autocast_enabled(tensors[-1].device.type)
     narrow = [torch.empty(0, dtype=torch.bfloat16)] if mixed else []
-    different = first_difference(shares, stacked, Tolerance.of([*parameters.values(), inputs, *narrow]))
+    different = first_difference(shares, stacked, Tolerance.of([*tensors, *narrow]))
     if different is not None:
         raise UserError(
             f"the votes per example for {different} are not the gradients of the examples' own risks: "
             "examples mix other than by BatchNorm, or a layer's first axis is not the examples (time first, "
             "positions or a query looked up once). Use gradients='per_example_loss'"
         )
-    return True
 
 
 @contextmanager

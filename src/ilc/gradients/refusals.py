@@ -102,6 +102,11 @@ def explained(error: Exception, attempt: Attempt) -> Exception:
                 f"gradients={attempt.gradients!r} cannot follow what the model or the risk does "
                 f"({type(error).__name__}: {said[:160]}): use gradients={other!r}, which can"
             )
+    if "modified by an inplace operation" in str(error):
+        return UserError(
+            "the model or the risk writes in place into a tensor that the gradient needs, between one "
+            "environment and the next: assign a new tensor (s = 0.9 * s in place of s.mul_(0.9)), or clone it"
+        )
     return error
 
 

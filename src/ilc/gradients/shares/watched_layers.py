@@ -36,6 +36,11 @@ def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.M
                 f"votes per example have no rule for {where}: use gradients='per_example_loss', freeze "
                 f"the layer, or build it from {known}"
             )
+        if getattr(layer, "scale_grad_by_freq", False):
+            raise UserError(
+                f"{where} divides its gradient by how often an index occurs in the batch, so examples mix: "
+                "use gradients='per_example_loss', or make it with scale_grad_by_freq=False"
+            )
         for p in own.values():
             if id(p) in owners:
                 raise UserError(
