@@ -41,7 +41,7 @@ lint: setup ## style and types
 wheel: setup ## build sdist and wheel into dist/, test with torch alone; PYTHONS="python3.13 ..." and TORCH=2.11.0 try others
 	$(RUN) tests/packaging/check_wheel.py $(if $(TORCH),--torch $(TORCH)) $(PYTHONS)
 
-docs: setup ## build the site with the API into site/; a warning or a broken link is an error
+docs: setup ## build the site with the API into build/site/; a warning or a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
 
 figures: setup ## redraw every figure and table from results/, without training
