@@ -174,7 +174,8 @@ def _gradients(
         way = example_total
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else total
-        way = partial(in_groups, way) if isinstance(x, list) else way
+        if isinstance(x, list):
+            way = _of_unequal_ones(way, model, aggregator)
     attempt = Attempt(gradients, WAYS, model, loss_fn, x, y)
     with one_step(model, loss_fn), dense_embeddings(model), buffers_put_back_after_errors(model):
         try:
@@ -191,6 +192,19 @@ def _gradients(
             raise with_a_remedy_that_works(error, attempt) from error.__cause__
         except Exception as error:
             raise explained(error, attempt) from error
+
+
+def _of_unequal_ones(
+    way: Callable[..., EnvironmentGradients], model: nn.Module, aggregator: Aggregator
+) -> Callable[..., EnvironmentGradients]:
+    """A way for environments of unequal sizes: those of a size at once, or one after another.
+
+    The mean of a buffer of whole numbers is rounded, and groups of equal sizes would round it twice.
+    """
+    counts = (b for name, b in model.named_buffers() if not name.endswith("num_batches_tracked"))
+    if model.training and not all(b.is_floating_point() or b.is_complex() for b in counts):
+        return partial(WAYS["sequential"], also=aggregator.sums_on_request)
+    return partial(in_groups, way)
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:
