@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -42,7 +43,7 @@ def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
         UserError: they differ, a layer has no rule, or a hook on a parameter acts on its gradient.
     """
     known = verdicts(model, loss_fn)
-    question = ("shares", inputs.shape[1:], inputs.dtype, len(inputs) > 1)
+    question = ("shares", inputs.shape[1:], inputs.dtype)
     if question in known or sum(asked[0] == "shares" for asked in known) >= _ENOUGH:
         return True
     for name, p in trainable_parameters(model).items():
@@ -63,7 +64,8 @@ def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
         trial(model, loss_fn, inputs) as passes,
     ):
         finite &= _votes_agree(model, loss_fn, inputs, targets, passes)
-    if finite:
+    # Of examples that are all alike nothing is learnt for the next batch, in which they may differ.
+    if finite and _different_examples(inputs, targets):
         known[question] = True
     return finite
 
@@ -114,10 +116,25 @@ def _sums_agree(
 def _votes_agree(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial
 ) -> bool:
-    """Compare the votes of a few examples, which share one pass; False if they are not finite."""
-    few = _different_examples(inputs, targets)
-    if few is None:
-        return False
+    """Compare the votes of a few examples, which share one pass; False if none of them show anything."""
+    n, others = len(inputs), _different_examples(inputs, targets)
+    pairs = list(pairwise([0, *others])) or [(0, n - 1)]
+    for one, other in pairs:
+        few = [one, other] if n != 2 else [one, other, one]
+        if _votes_of_few_agree(model, loss_fn, inputs, targets, passes, few):
+            return True
+    return False
+
+
+def _votes_of_few_agree(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor,
+    targets: Tensor,
+    passes: Trial,
+    few: list[int],
+) -> bool:
+    """Of these examples; False where a gradient is not finite, or an example has none."""
     parameters = trainable_parameters(model)
     x, y = (torch.stack(copied(values, few)) for values in (inputs, targets))
     for seed in range(_DRAWS):  # One draw of a random mixing may leave every example in its place.
@@ -156,21 +173,13 @@ _DRAWS = 6
 """Trials of a model that draws random numbers."""
 
 
-def _different_examples(inputs: Tensor, targets: Tensor) -> list[int] | None:
-    """Two or three examples, another number than the step has, of which neighbours differ.
-
-    None where all are alike, for then exchanged votes look like the right ones.
-    """
-    n = len(inputs)
-    if n == 1:
-        return [0, 0]
+def _different_examples(inputs: Tensor, targets: Tensor) -> list[int]:
+    """A few examples that differ from the first one; none where all are alike."""
     differ = (inputs != inputs[:1]).flatten(1).any(1)
-    if targets.shape[0] == n:
+    if targets.shape[0] == len(inputs):
         differ |= (targets != targets[:1]).flatten(1).any(1)
-    others = differ.nonzero().flatten().tolist()
-    if not others:
-        return None
-    return [0, others[-1]] if n != 2 else [0, others[-1], 0]
+    others: list[int] = differ.nonzero().flatten().tolist()
+    return others[:: -max(1, len(others) // 3)]
 
 
 def _compare_votes(
