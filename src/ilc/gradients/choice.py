@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -12,10 +13,19 @@ from torch.nn.modules import module as torch_modules
 
 from ilc.errors import UserError
 from ilc.gradients.by_layers import LAYERS_TRIED, NotByExamplesError, may_go_by_layers
+from ilc.gradients.conditioning import moderate_parameters, zeros_replaced
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
-from ilc.gradients.plain_loop import ALSO, Rows, Tolerance, first_difference, row_of, rows_of_a_few
 from ilc.gradients.sequential import sequential
-from ilc.gradients.trial import Trial, buffers_untouched, trial, without_dropout, zeros_replaced
+from ilc.gradients.trial import Trial, buffers_untouched, trial, without_dropout
+from ilc.gradients.trial_rows import (
+    ALSO,
+    Rows,
+    Tolerance,
+    first_difference,
+    rounding_decides,
+    row_of,
+    rows_of_a_few,
+)
 from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
 
@@ -82,13 +92,20 @@ def _tried(
         trial(model, loss_fn, inputs) as passes,
         torch.autocast(inputs.device.type, enabled=False),
     ):
-        try:
-            rows = rows_of_a_few(model, loss_fn, inputs, targets, passes)
-        except UserError:
-            raise
-        except Exception:  # The step itself will say what is wrong.
-            return ways[-1]
-        return None if rows is None else _first_right(model, loss_fn, rows, ways, passes)
+        # Where the parameters at hand give no gradients, or rounding makes them, smaller ones are tried.
+        for at_hand, parameters in ((True, nullcontext), (False, moderate_parameters)):
+            with parameters(model):
+                try:
+                    rows = rows_of_a_few(model, loss_fn, inputs, targets, passes)
+                except UserError:
+                    raise
+                except Exception:  # The step itself will say what is wrong.
+                    return ways[-1]
+                if rows is not None and any(bool(row.any()) for row in rows.gradients.values()):
+                    found = _first_right(model, loss_fn, rows, ways, passes, at_hand)
+                    if found is not None:
+                        return found
+    return None
 
 
 def _first_right(
@@ -97,7 +114,10 @@ def _first_right(
     rows: Rows,
     ways: list[Way],
     passes: Trial,
-) -> Way:
+    doubt: bool,
+) -> Way | None:
+    """The first that is right; None if a difference may be rounding alone and ``doubt`` asks about it."""
+
     def difference(way: Way) -> str | None:
         passes.start()
         with buffers_untouched(model):
@@ -110,24 +130,49 @@ def _first_right(
     except Exception:
         # The step itself will say what is wrong: a branch on the data, for one, which layers would not show.
         return by_func
-    tried: dict[object, bool] = verdicts(model, loss_fn).setdefault(LAYERS_TRIED, {})
+    reasons: list[str] = []
+    right = None
     for way in faster:
         try:
             name = difference(way)
         except Exception as error:  # Whatever stops it, ``torch.func`` may do.
-            name = "" if isinstance(error, NotByExamplesError) else "a layer"
-        tried[len(tried)] = name is None
-        _say_once("layer by layer" if name is None else f"by torch.func, as {_why(name)}")
+            reasons.append(_NOT_BY_EXAMPLES if isinstance(error, NotByExamplesError) else _why("a layer"))
+            continue
         if name is None:
-            return way
-    if differs is None:
-        return by_func
-    (x, y) = rows.inputs[0].clone(), rows.targets[0].clone()
-    risk, _ = row_of(model, loss_fn, x, y, passes, seed=1)
-    if not torch.equal(risk, rows.risks[0]):  # Random: nothing to compare.
-        return by_func
+            right = way
+            break
+        if doubt and rounding_decides(model, loss_fn, rows, passes):
+            return None
+        reasons.append(_why(name))
+    _remember(model, loss_fn, reasons, right is not None)
+    if right is not None or differs is None or _is_random(model, loss_fn, rows, passes):
+        return right or by_func
+    if doubt and rounding_decides(model, loss_fn, rows, passes):
+        return None
     _say_once(f"one environment after another, as torch.func leaves out what makes the gradient of {differs}")
     return sequential
+
+
+def _remember(
+    model: nn.Module, loss_fn: ObjectiveFunction, reasons: list[str], by_layers_is_right: bool
+) -> None:
+    tried: dict[object, bool] = verdicts(model, loss_fn).setdefault(LAYERS_TRIED, {})
+    for reason in reasons:
+        tried[len(tried)] = False
+        _say_once(f"by torch.func, as {reason}")
+    if by_layers_is_right:
+        tried[len(tried)] = True
+        _say_once("layer by layer")
+
+
+def _is_random(model: nn.Module, loss_fn: ObjectiveFunction, rows: Rows, passes: Trial) -> bool:
+    """Whether a pass draws random numbers, so that there is nothing to compare."""
+    x, y = rows.inputs[0].clone(), rows.targets[0].clone()
+    risk, _ = row_of(model, loss_fn, x, y, passes, seed=1)
+    return not torch.equal(risk, rows.risks[0])
+
+
+_NOT_BY_EXAMPLES = "a layer's first axis is not the examples"
 
 
 def _difference(model: nn.Module, found: EnvironmentGradients, rows: Rows) -> str | None:
@@ -140,8 +185,6 @@ def _difference(model: nn.Module, found: EnvironmentGradients, rows: Rows) -> st
 
 
 def _why(name: str) -> str:
-    if not name:
-        return "a layer's first axis is not the examples"
     return f"layers alone do not give the gradient of {name} (its examples seem to mix)"
 
 

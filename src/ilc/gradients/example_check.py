@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -10,15 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
+from ilc.gradients.conditioning import moderate_parameters, nudged_parameters, zeros_replaced
 from ilc.gradients.environment import differentiated, trainable_parameters
 from ilc.gradients.example_losses import losses_of_examples
 from ilc.gradients.example_share import example_share
-from ilc.gradients.plain_loop import ALSO, Tolerance, first_difference
 from ilc.gradients.shares.batch_norm import mixes_examples
 from ilc.gradients.shares.rules import RULES
-from ilc.gradients.trial import Trial, buffers_untouched, copied, trial, zeros_replaced
+from ilc.gradients.trial import Trial, buffers_untouched, copied, trial
+from ilc.gradients.trial_rows import ALSO, Tolerance, as_statistics, first_difference
 from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
 
@@ -57,21 +57,37 @@ def check_shares(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
         if not len(there):
             return False
         inputs, targets = inputs[there], targets[there]
-        finite = _sums_agree(model, loss_fn, inputs, targets, passes)
+    # Where the parameters at hand give no gradients, or rounding makes them, smaller ones are tried.
+    agree = _agree(model, loss_fn, inputs, targets, doubt=True)
+    if not agree:
+        with moderate_parameters(model):
+            agree = _agree(model, loss_fn, inputs, targets, doubt=False)
+    # Of examples that are all alike nothing is learnt for the next batch, in which they may differ.
+    if agree and _different_examples(inputs, targets):
+        known[question] = True
+    return agree
+
+
+_ENOUGH = 8
+"""Sizes of examples that all passed: further sizes pass."""
+
+
+def _agree(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, doubt: bool
+) -> bool:
+    """Compare sums and votes; False if they show nothing with these parameters.
+
+    With ``doubt`` a difference that rounding may have made shows nothing, too.
+    """
+    with trial(model, loss_fn, inputs) as passes:
+        if not _sums_agree(model, loss_fn, inputs, targets, passes, doubt):
+            return False
     with (
         zeros_replaced(model),
         batch_norm_mixing_nothing(model),
         trial(model, loss_fn, inputs) as passes,
     ):
-        finite &= _votes_agree(model, loss_fn, inputs, targets, passes)
-    # Of examples that are all alike nothing is learnt for the next batch, in which they may differ.
-    if finite and _different_examples(inputs, targets):
-        known[question] = True
-    return finite
-
-
-_ENOUGH = 8
-"""Sizes of examples that all passed: further sizes pass."""
+        return _votes_agree(model, loss_fn, inputs, targets, passes, doubt)
 
 
 def _finite_examples(
@@ -86,42 +102,58 @@ def _finite_examples(
 
 
 def _sums_agree(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial, doubt: bool
 ) -> bool:
-    """Compare sums; False if they are not finite, so that there is nothing to compare yet."""
+    """Compare sums; False if they are not finite or made by rounding, so that there is nothing to compare."""
     everything = range(len(inputs))
     parameters = trainable_parameters(model)
+
+    def summed() -> list[Tensor]:
+        with buffers_untouched(model):
+            passes.start()
+            x, y = (torch.stack(copied(values, everything)) for values in (inputs, targets))
+            loss = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss.sum()
+            return list(differentiated(loss, model, parameters))
+
     with buffers_untouched(model):
         passes.start()
         x, y = (torch.stack(copied(values, everything)) for values in (inputs, targets))
         shares = example_share(model, loss_fn, x, y).statistics
-    with buffers_untouched(model):
-        passes.start()
-        x, y = (torch.stack(copied(values, everything)) for values in (inputs, targets))
-        loss = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss.sum()
-        gradients = differentiated(loss, model, parameters)
+    gradients = summed()
     if not all(bool(gradient.isfinite().all()) for gradient in gradients):
         return False
+    totals = [share.total for share in shares.values()]
+    differs = _first_that_differs(totals, gradients)
+    if differs is None:
+        return True
+    if doubt:
+        with nudged_parameters(model, seed=0):
+            if _first_that_differs(summed(), gradients) is not None:
+                return False
+    raise UserError(
+        f"the votes per example for {list(shares)[differs]} do not add up to its gradient: the model uses it "
+        "outside the layer that has it, or a hook changes what passes. Use gradients='per_example_loss'"
+    )
+
+
+def _first_that_differs(found: Sequence[Tensor], gradients: Sequence[Tensor]) -> int | None:
     of_all = torch.stack([gradient.double().norm() for gradient in gradients]).norm()
-    for (name, share), gradient in zip(shares.items(), gradients, strict=True):
-        missing = (share.total.double() - gradient.double()).norm()
+    for i, (ours, gradient) in enumerate(zip(found, gradients, strict=True)):
+        missing = (ours.double() - gradient.double()).norm()
         if not missing <= _OF_THE_PARAMETER * gradient.double().norm() + _OF_ALL * of_all:
-            raise UserError(
-                f"the votes per example for {name} do not add up to its gradient: the model uses it outside "
-                "the layer that has it, or a hook changes what passes. Use gradients='per_example_loss'"
-            )
-    return True
+            return i
+    return None
 
 
 def _votes_agree(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: Trial, doubt: bool
 ) -> bool:
     """Compare the votes of a few examples, which share one pass; False if none of them show anything."""
     n, others = len(inputs), _different_examples(inputs, targets)
     pairs = list(pairwise([0, *others])) or [(0, n - 1)]
     for one, other in pairs:
         few = [one, other] if n != 2 else [one, other, one]
-        if _votes_of_few_agree(model, loss_fn, inputs, targets, passes, few):
+        if _votes_of_few_agree(model, loss_fn, inputs, targets, passes, few, doubt):
             return True
     return False
 
@@ -133,40 +165,58 @@ def _votes_of_few_agree(
     targets: Tensor,
     passes: Trial,
     few: list[int],
+    doubt: bool,
 ) -> bool:
-    """Of these examples; False where a gradient is not finite, or an example has none."""
+    """Of these examples; False where a gradient is not finite or made by rounding, or an example has none."""
     parameters = trainable_parameters(model)
     x, y = (torch.stack(copied(values, few)) for values in (inputs, targets))
+    mixed = torch.is_autocast_enabled(inputs.device.type)
+    narrow = [torch.empty(0, dtype=torch.bfloat16)] if mixed else []
+    tolerance = Tolerance.of([*parameters.values(), inputs, *narrow])
     for seed in range(_DRAWS):  # One draw of a random mixing may leave every example in its place.
-        with buffers_untouched(model):
-            passes.start(seed)
-            before = torch.get_rng_state()
-            losses = losses_of_examples(model, loss_fn, model(x.clone().flatten(0, 1)), y.clone()).loss
-            draws = not torch.equal(before, torch.get_rng_state())
-            rows = [
-                torch.autograd.grad(
-                    loss,
-                    list(parameters.values()),
-                    retain_graph=True,
-                    allow_unused=True,
-                    materialize_grads=True,
-                )
-                for loss in losses
-            ]
-        if not all(bool(value.isfinite().all()) for row in rows for value in row):
+        rows, draws = _rows_of_examples(model, loss_fn, x, y, passes, seed)
+        if not all(bool(value.isfinite().all()) for value in rows.values()):
             return False
-        if not all(any(bool(value.any()) for value in row) for row in rows):
+        if not bool(torch.stack([value.flatten(1).any(1) for value in rows.values()]).any(0).all()):
             return False  # An example without any gradient, as where its labels are masked, shows nothing.
         with buffers_untouched(model):
             passes.start(seed)
-            shares = example_share(model, loss_fn, x, y, ALSO).statistics
-        stacked = {
-            name: torch.stack(row) for name, row in zip(parameters, zip(*rows, strict=True), strict=True)
-        }
-        _compare_votes(shares, stacked, [*parameters.values(), inputs])
+            shares = example_share(model, loss_fn, x.clone(), y.clone(), ALSO).statistics
+        different = first_difference(shares, rows, tolerance)
+        if different is not None:
+            if doubt:
+                with nudged_parameters(model, seed):
+                    nudged, _ = _rows_of_examples(model, loss_fn, x, y, passes, seed)
+                if first_difference(as_statistics(nudged), rows, tolerance) is not None:
+                    return False
+            raise UserError(
+                f"the votes per example for {different} are not the gradients of the examples' own risks: "
+                "examples mix other than by BatchNorm, or a layer's first axis is not the examples (time "
+                "first, positions or a query looked up once). Use gradients='per_example_loss'"
+            )
         if not draws:
             break
     return True
+
+
+def _rows_of_examples(
+    model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor, y: Tensor, passes: Trial, seed: int
+) -> tuple[dict[str, Tensor], bool]:
+    """Each example's own gradient ``[N, ...]`` by parameter, and whether the pass drew random numbers."""
+    parameters = trainable_parameters(model)
+    with buffers_untouched(model):
+        passes.start(seed)
+        before = torch.get_rng_state()
+        losses = losses_of_examples(model, loss_fn, model(x.clone().flatten(0, 1)), y.clone()).loss
+        draws = not torch.equal(before, torch.get_rng_state())
+        rows = [
+            torch.autograd.grad(
+                loss, list(parameters.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+            )
+            for loss in losses
+        ]
+    stacked = (torch.stack(each) for each in zip(*rows, strict=True))
+    return dict(zip(parameters, stacked, strict=True)), draws
 
 
 _DRAWS = 6
@@ -180,20 +230,6 @@ def _different_examples(inputs: Tensor, targets: Tensor) -> list[int]:
         differ |= (targets != targets[:1]).flatten(1).any(1)
     others: list[int] = differ.nonzero().flatten().tolist()
     return others[:: -max(1, len(others) // 3)]
-
-
-def _compare_votes(
-    shares: dict[str, GradientStatistics], stacked: dict[str, Tensor], tensors: list[Tensor]
-) -> None:
-    mixed = torch.is_autocast_enabled(tensors[-1].device.type)
-    narrow = [torch.empty(0, dtype=torch.bfloat16)] if mixed else []
-    different = first_difference(shares, stacked, Tolerance.of([*tensors, *narrow]))
-    if different is not None:
-        raise UserError(
-            f"the votes per example for {different} are not the gradients of the examples' own risks: "
-            "examples mix other than by BatchNorm, or a layer's first axis is not the examples (time first, "
-            "positions or a query looked up once). Use gradients='per_example_loss'"
-        )
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from ilc.errors import UserError
+from ilc.gradients.conditioning import zeros_replaced
 from ilc.gradients.environment import as_objective, differentiated, trainable_parameters
 from ilc.gradients.memory import Memory, differing
 from ilc.gradients.trial import (
@@ -19,7 +20,6 @@ from ilc.gradients.trial import (
     modules_of,
     random_numbers_untouched,
     seed_everything,
-    zeros_replaced,
 )
 from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction

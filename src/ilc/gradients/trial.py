@@ -138,20 +138,3 @@ def without_dropout(model: nn.Module) -> Iterator[None]:
     finally:
         for layer in active:
             layer.training = True
-
-
-@contextmanager
-def zeros_replaced(model: nn.Module) -> Iterator[None]:
-    """Trainable parameters that are all zero hold small numbers, so that they hide nothing behind them.
-
-    A last layer, a gate or a branch that starts from zero lets no gradient through in the first step alone.
-    """
-    random_numbers = torch.Generator().manual_seed(0)
-    zero = [(p, p.data) for p in model.parameters() if p.requires_grad and not bool(p.detach().any())]
-    try:
-        for p, values in zero:
-            p.data = (0.3 * torch.randn(values.shape, generator=random_numbers)).to(values)
-        yield
-    finally:
-        for p, values in zero:
-            p.data = values

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
+from ilc.gradients.conditioning import nudged_parameters
 from ilc.gradients.environment import as_objective, trainable_parameters
 from ilc.gradients.graph import check_graph
 from ilc.gradients.trial import Trial, buffers_untouched, copied
@@ -90,6 +91,33 @@ def row_of(
         check_graph(objective.loss, model)
         gradients = torch.autograd.grad(objective.loss, parameters, allow_unused=True, materialize_grads=True)
     return objective.risk.detach(), [gradient.detach() for gradient in gradients]
+
+
+def rounding_decides(model: nn.Module, loss_fn: ObjectiveFunction, rows: Rows, passes: Trial) -> bool:
+    """Whether the plain loop itself gives other sums or votes once parameters move by their last digits.
+
+    So it is where examples are fitted to the last digit, or weights have grown without bound. A difference
+    between two ways then says nothing.
+    """
+    tolerance = Tolerance.of([*trainable_parameters(model).values(), rows.inputs])
+    for seed in range(_NUDGES):
+        with nudged_parameters(model, seed):
+            again = [
+                row_of(model, loss_fn, x.clone(), y.clone(), passes)[1]
+                for x, y in zip(rows.inputs, rows.targets, strict=True)
+            ]
+        nudged = dict(zip(rows.gradients, map(torch.stack, zip(*again, strict=True)), strict=True))
+        if first_difference(as_statistics(nudged), rows.gradients, tolerance) is not None:
+            return True
+    return False
+
+
+def as_statistics(rows: dict[str, Tensor]) -> dict[str, GradientStatistics]:
+    """The sums and votes of rows ``[E, ...]``."""
+    return {name: GradientStatistics.zeros(row[0], ALSO).add_(row) for name, row in rows.items()}
+
+
+_NUDGES = 3
 
 
 class Tolerance(NamedTuple):

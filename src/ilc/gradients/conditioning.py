@@ -1,0 +1,69 @@
+"""Parameters at which ways can be compared: not so extreme that rounding makes the gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+
+@contextmanager
+def zeros_replaced(model: nn.Module) -> Iterator[None]:
+    """Trainable parameters that are all zero hold small numbers, so that they hide nothing behind them.
+
+    A last layer, a gate or a branch that starts from zero lets no gradient through in the first step alone.
+    """
+    random_numbers = torch.Generator().manual_seed(0)
+    with _put_back(model):
+        for p in _trainable(model):
+            if not bool(p.detach().any()):
+                p.data = (0.3 * torch.randn(p.shape, generator=random_numbers)).to(p)
+        yield
+
+
+@contextmanager
+def moderate_parameters(model: nn.Module) -> Iterator[None]:
+    """Trainable parameters have the size of an initialisation.
+
+    A network that has fitted its examples, or whose weights have grown, gives gradients of rounding alone.
+    Which way is right does not depend on how large the parameters are, so it is tried out on smaller ones.
+    Matrices and kernels get a root mean square of one over the root of their inputs; all others are
+    clamped to [-1, 1].
+    """
+    with _put_back(model):
+        for p in _trainable(model):
+            values = p.detach()
+            size = float(values.double().square().mean().sqrt()) if values.numel() else 0.0
+            if values.ndim < 2 or size == 0:
+                p.data = values.clamp(-1, 1)
+            else:
+                p.data = values * (min((values[0].numel()) ** -0.5, size) / size)
+        yield
+
+
+@contextmanager
+def nudged_parameters(model: nn.Module, seed: int) -> Iterator[None]:
+    """Trainable parameters differ in their last digits, as after a sum in another order."""
+    random_numbers = torch.Generator().manual_seed(seed)
+    with _put_back(model):
+        for p in _trainable(model):
+            step = torch.randn(p.shape, generator=random_numbers).to(p)
+            p.data = p.detach() * (1 + torch.finfo(p.dtype).eps * step)
+        yield
+
+
+def _trainable(model: nn.Module) -> list[nn.Parameter]:
+    return [p for p in model.parameters() if p.requires_grad and not p.is_complex()]
+
+
+@contextmanager
+def _put_back(model: nn.Module) -> Iterator[None]:
+    held = [(p, p.data) for p in _trainable(model)]
+    try:
+        yield
+    finally:
+        for p, values in held:
+            if p.data is not values:
+                p.data = values
