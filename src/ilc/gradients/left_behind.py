@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 from ilc.errors import UserError
 from ilc.gradients.conditioning import zeros_replaced
 from ilc.gradients.environment import as_objective, differentiated, trainable_parameters
-from ilc.gradients.memory import Memory, differing
+from ilc.gradients.memory import Memory, differing, nearly_equal
 from ilc.gradients.trial import (
     buffers_untouched,
     copied,
@@ -25,6 +25,7 @@ from ilc.gradients.verdicts import verdicts
 from ilc.objectives import ObjectiveFunction
 
 _QUESTION = "whether passes leave something, if only what none reads"
+"""Beside it stands whether an environment has several examples: one hides more, behind a mean for one."""
 
 
 @contextmanager
@@ -54,8 +55,8 @@ def nothing_left_behind(
     Raises:
         UserError: one environment's pass depends on another's. The model is as it was before.
     """
-    known = verdicts(model, loss_fn)
-    if _QUESTION in known and not (vectorized and known[_QUESTION]):
+    known, question = verdicts(model, loss_fn), (_QUESTION, _longest(inputs) > 1)
+    if question in known and not (vectorized and known[question]):
         yield
         return
     start = [buffer.detach().clone() for buffer in model.buffers()]
@@ -73,16 +74,27 @@ def nothing_left_behind(
     if changed:
         after = before if vectorized else [held.again() for held in before]
         _restore(before)
-        if _QUESTION not in known:
+        shown = True
+        if question not in known:
             with buffers_untouched(model), zeros_replaced(model):
                 with torch.no_grad():
                     for buffer, value in zip(model.buffers(), start, strict=True):
                         buffer.copy_(value)
-                reached = _reaches_the_next(model, loss_fn, inputs, targets, before)
+                shown, reached = _reaches_the_next(model, loss_fn, inputs, targets, before)
+            if not shown:  # A buffer that every pass moves would be refused later anyway.
+                buffers = {f"model.{name}" for name, _ in model.named_buffers()}
+                reached = next((name for name in changed if name in buffers), None)
+                reached = reached and reached.removeprefix("model.")
             if reached is not None:
                 raise UserError(_message(f"model.{reached}" if reached else changed[0], model.training))
         _restore(after)
-    known[_QUESTION] = bool(changed)
+        if not shown:
+            return
+    known[question] = bool(changed)
+
+
+def _longest(inputs: Tensor | list[Tensor]) -> int:
+    return inputs.shape[1] if isinstance(inputs, Tensor) else max((len(x) for x in inputs), default=0)
 
 
 def _restore(everything: list[Memory]) -> None:
@@ -96,8 +108,11 @@ def _reaches_the_next(
     inputs: Tensor | list[Tensor],
     targets: Tensor | list[Tensor],
     before: list[Memory],
-) -> str | None:
-    """What differs when the last environment comes after the first instead of alone; None if nothing does."""
+) -> tuple[bool, str | None]:
+    """What differs when the last environment comes after the first instead of alone; None if nothing does.
+
+    First whether anything can be seen: next to a risk that is NaN anyway, nothing can.
+    """
     parameters = trainable_parameters(model)
 
     def passed(seed: int, *environments: int) -> tuple[list[Tensor], Memory]:
@@ -115,19 +130,16 @@ def _reaches_the_next(
         _restore(before)
         return seen, after
 
-    last = len(inputs) - 1
-    while last > 1 and not bool(passed(0, last)[0][0].isfinite()):
-        last -= 1  # Next to a risk that is NaN anyway, nothing can be seen.
+    finite = (e for e in reversed(range(len(inputs))) if bool(passed(0, e)[0][0].isfinite()))
+    last = next(finite, None)
+    if last is None:
+        return False, None
     for seed in (0, 1):  # What one dropout hides, another shows.
         (seen, after), (alone, after_alone) = passed(seed, 0, last), passed(seed, last)
         different = differing(after, after_alone)
-        if different is not None or not all(map(_close, seen, alone)):
-            return different or ""
-    return None
-
-
-def _close(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and torch.allclose(one.double(), other.double(), equal_nan=True)
+        if different is not None or not all(map(nearly_equal, seen, alone)):
+            return True, different or ""
+    return True, None
 
 
 def _message(what: str, training: bool) -> str:
