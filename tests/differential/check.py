@@ -134,7 +134,7 @@ def _half_precision_has_digits(
             torch.stack([row.gradients[name].double() for row in rows]).sum(0)
             for rows in (wanted.sums, single.sums)
         )
-        size = sum(floors(row, allowed)[name] for row in wanted.sums)
+        size = sum(each[name] for each in floors(wanted.sums, allowed))
         if not torch.isclose(half, whole, rtol=0, atol=size, equal_nan=True).all():
             return False
     return True
@@ -231,7 +231,7 @@ def _same_update(found: Any, model: nn.Module, aggregator: Aggregator, rel: floa
 def _same_logs(name: str, statistics: Any, rows: list[Row], allowed: Rounding) -> None:
     """Where no environment's component is within rounding of zero, and for a parameter that none reaches."""
     stacked = torch.stack([row.gradients[name] for row in rows])
-    sizes = torch.tensor([floors(row, allowed)[name] for row in rows], dtype=stacked.dtype)
+    sizes = torch.tensor([each[name] for each in floors(rows, allowed)], dtype=stacked.dtype)
     logs = stacked.abs().log().sum(0)
     clear = (stacked.abs() > sizes.view(-1, *[1] * logs.ndim)).all(0) | torch.tensor(not stacked.any())
     if not torch.isclose(statistics.log_sum[clear], logs[clear], rtol=1e-5, atol=1e-3, equal_nan=True).all():

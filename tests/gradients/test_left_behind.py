@@ -224,3 +224,45 @@ def test_memory_puts_everything_back() -> None:
     memory.restore()
     assert (list(model.names), model.kinds, model.pair) == (["a"], {1}, (1, [2]))
     assert model.table["x"].tolist() == [1, 1] and not hasattr(model, "new")
+
+
+def centred_after_the_last(self: Any, y: Tensor) -> Tensor:
+    result = (y + self.last).tanh()
+    self.last = y.detach().mean()
+    return result - result.mean(0)
+
+
+@pytest.mark.parametrize(("way", "aggregator"), WAYS)
+def test_what_one_example_hides_is_looked_for_again(way: str, aggregator: Any) -> None:
+    model = Remembering(centred_after_the_last, last=0.0)
+    inputs, targets = batch()
+    backward(model, F.cross_entropy, inputs[:, :1], targets[:, :1], aggregator, way)
+    model.last = 0.0
+    with pytest.raises(UserError, match=r"changes model\.last"):
+        backward(model, F.cross_entropy, inputs, targets, aggregator, way)
+
+
+@pytest.mark.parametrize(("way", "aggregator"), WAYS)
+@pytest.mark.parametrize("scale", [1e-3, 1e-6])
+def test_what_hardly_reaches_the_next_is_refused(scale: float, way: str, aggregator: Any) -> None:
+    def hardly(self: Any, y: Tensor) -> Tensor:
+        result = y + scale * self.last
+        self.last = y.detach().mean()
+        return result * torch.tensor([1.0, -1.0])
+
+    model = Remembering(hardly, last=0.0).double()
+    inputs, targets = batch()
+    with pytest.raises(UserError, match=r"changes model\.last"):
+        backward(model, F.cross_entropy, inputs.double(), targets, aggregator, way)
+
+
+@pytest.mark.parametrize(("way", "aggregator"), WAYS)
+def test_a_batch_of_nan_decides_nothing(way: str, aggregator: Any) -> None:
+    inputs, targets = batch()
+    harmless = Remembering(keeping_features, features=None)
+    backward(harmless, F.cross_entropy, inputs * torch.nan, targets, aggregator, way)
+    harmful = Remembering(carrying, last=0.0)
+    backward(harmful, F.cross_entropy, inputs * torch.nan, targets, aggregator, way)
+    harmful.last = 0.0
+    with pytest.raises(UserError, match=r"changes model\.last"):
+        backward(harmful, F.cross_entropy, inputs, targets, aggregator, way)

@@ -15,6 +15,7 @@ from ilc.aggregators import (
     GeometricMean,
     GramAgreement,
     GroupDro,
+    Iga,
     LayerAgreement,
     Mean,
     SandMask,
@@ -71,7 +72,7 @@ def test_a_sum_out_of_the_range_of_the_type_has_a_mean_in_it(way: str, aggregato
 
 @pytest.mark.parametrize("way", ["vectorized", "sequential"])
 @pytest.mark.parametrize("dtype", HALVES)
-@pytest.mark.parametrize("kind", [VRex, GroupDro, GramAgreement, LayerAgreement])
+@pytest.mark.parametrize("kind", [VRex, Iga, GroupDro, GramAgreement, LayerAgreement])
 @pytest.mark.parametrize(("value", "e"), [(1.0, 300), (2000.0, 64)])
 def test_aggregators_that_look_at_all_environments_together(
     way: str, dtype: torch.dtype, kind: Any, value: float, e: int

@@ -28,12 +28,16 @@ def test_a_value_of_rounding_may_have_any_sign() -> None:
     assert bounds(1.0, 1e-4) == (0, 2)
 
 
-def test_a_zero_beside_certain_signs_has_no_vote() -> None:
-    assert bounds(1.0, 0.0, -2.0) == (0, 0)
+def test_a_zero_may_be_a_sum_that_cancels() -> None:
+    rows = [torch.tensor([1.0, 1.0]), torch.tensor([0.0, 2.0])]
+    low, high = sign_sums(rows, [1e-3, 1e-3]) or (rows[0], rows[0])
+    assert (low.tolist(), high.tolist()) == ([0, 2], [2, 2])
 
 
-def test_a_zero_beside_rounding_may_be_rounding() -> None:
-    assert bounds(1.0, 0.0, 1e-4) == (-1, 3)
+def test_an_environment_without_any_gradient_has_no_vote() -> None:
+    rows = [torch.tensor([1.0, -1.0]), torch.zeros(2), torch.tensor([2.0, 3.0])]
+    low, high = sign_sums(rows, [1e-3] * 3) or (rows[0], rows[0])
+    assert low.tolist() == high.tolist() == [2, 0]
 
 
 def test_where_rounding_makes_zeros_none_is_certain() -> None:
@@ -62,5 +66,13 @@ def test_rounding_grows_with_the_type_and_leaves_something_to_compare(dtype: tor
     allowed = rounding(dtype)
     assert torch.finfo(dtype).eps < allowed.own < 0.5
     row = Row(torch.tensor(1.0), {"a": torch.tensor([1.0]), "b": torch.tensor([1e-10])}, {})
-    sizes = floors(row, allowed)
+    (sizes,) = floors([row], allowed)
     assert 1e-10 < sizes["b"] < sizes["a"] < 0.5
+
+
+def test_a_fitted_environment_is_rounded_as_much_as_the_others() -> None:
+    allowed = rounding(torch.bfloat16)
+    fitted = Row(torch.tensor(1e-4), {"a": torch.tensor([1e-4])}, {})
+    other = Row(torch.tensor(1.0), {"a": torch.tensor([1.0])}, {})
+    of_fitted, of_other = floors([fitted, other], allowed)
+    assert 1e-4 < of_fitted["a"] < of_other["a"] < 0.5

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ilc.aggregators.joint import JointAggregator, Together
+from ilc.precision import widened
 
 
 class CompareVariances(JointAggregator):
@@ -45,6 +46,7 @@ class CompareVariances(JointAggregator):
 
 def variance(slopes: Tensor, inputs: Tensor) -> Tensor:
     """Of ``slopes_i inputs_i^T`` and of ``slopes_i`` over the examples: weight ``[C, H]``, bias, flat."""
+    slopes, inputs = widened(slopes), widened(inputs)
     ones = torch.cat([inputs, inputs.new_ones(len(inputs), 1)], 1)
     squares = slopes.square().T @ ones.square() / len(ones)
     spread = squares - (slopes.T @ ones / len(ones)).square()

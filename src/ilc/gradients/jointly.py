@@ -139,7 +139,7 @@ def jointly(
         graphs = losses
     else:
         graphs, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
-        losses = torch.stack(graphs) if graphs else risks
+        losses = torch.stack([widened(graph) for graph in graphs]) if graphs else risks
         if narrow and graphs:
             losses = losses.detach().requires_grad_()
     everything = list(parameters.values())
@@ -181,7 +181,7 @@ def _at_once(
     )
     if model.training:
         keep_mean_of_buffers(model, [state])
-    return losses, widened(risks), widened(penalties)
+    return widened(losses), widened(risks), widened(penalties)
 
 
 def _one_by_one(

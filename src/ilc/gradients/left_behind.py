@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 
 import torch
 from torch import Tensor, nn
@@ -130,12 +131,14 @@ def _reaches_the_next(
         _restore(before)
         return seen, after
 
-    finite = (e for e in reversed(range(len(inputs))) if bool(passed(0, e)[0][0].isfinite()))
-    last = next(finite, None)
-    if last is None:
+    finite = [bool(passed(0, e)[0][0].isfinite()) for e in range(len(inputs))]
+    if not any(finite):
         return False, None
-    for seed in (0, 1):  # What one dropout hides, another shows.
-        (seen, after), (alone, after_alone) = passed(seed, 0, last), passed(seed, last)
+    last = max(e for e, seen_at_all in enumerate(finite) if seen_at_all)
+    # What is NaN or infinite reaches the next where finite numbers may cancel, before a softmax for one.
+    firsts = {0, *[e for e, seen_at_all in enumerate(finite) if not seen_at_all][:1]}
+    for first, seed in product(firsts, (0, 1)):  # What one dropout hides, another shows.
+        (seen, after), (alone, after_alone) = passed(seed, first, last), passed(seed, last)
         different = differing(after, after_alone)
         if different is not None or not all(map(nearly_equal, seen, alone)):
             return True, different or ""

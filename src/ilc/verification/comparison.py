@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,7 +48,8 @@ class Rounding(NamedTuple):
     Attributes:
         own: of the parameter's largest component in the same environment, and of a risk.
         of_all: of the largest component of all parameters.
-        of_risk: of the environment's risk, for gradients that are nothing but rounding.
+        of_risk: of the environment's risk and of the largest component in any environment, for gradients
+            that are nothing but rounding.
         makes_zeros: whether it may make a zero of a value that another order of sums leaves.
     """
 
@@ -67,8 +69,8 @@ def rounding(dtype: torch.dtype) -> Rounding:
 
 def compare(found: dict[str, GradientStatistics], wanted: Definition, allowed: Rounding) -> list[Compared]:
     """Every parameter's statistics beside the loop's."""
-    of_sums = [floors(row, allowed) for row in wanted.sums]
-    of_votes = None if wanted.votes is None else [floors(row, allowed) for row in wanted.votes]
+    of_sums = floors(wanted.sums, allowed)
+    of_votes = None if wanted.votes is None else floors(wanted.votes, allowed)
     return [
         _one(
             name,
@@ -98,7 +100,7 @@ def _one(
     total = torch.stack([_wide(row) for row in rows]).sum(0)
     ours = _wide(found.total.to_dense() if found.total.is_sparse else found.total)
     same = torch.isclose(ours, total, rtol=0, atol=allowed, equal_nan=True)
-    size = max((float(row.abs().nan_to_num(0, 0, 0).max()) for row in rows if n), default=0.0)
+    size = max(map(_largest, rows), default=0.0)
     off = (ours - total).abs()[~same].nan_to_num(torch.inf)
     error = float(off.max()) / (size or 1.0) if off.numel() else 0.0
     known = wrong = 0
@@ -109,14 +111,24 @@ def _one(
     return Compared(name, n, known, wrong, error, not bool(same.all()))
 
 
-def floors(row: Row, allowed: Rounding) -> dict[str, float]:
-    """What may be rounding in one environment's gradients, by name."""
-    sizes = {
-        name: float(g.abs().nan_to_num(0, 0, 0).max()) if g.numel() else 0.0
-        for name, g in row.gradients.items()
-    }
-    common = allowed.of_all * max(sizes.values()) + allowed.of_risk * abs(float(row.risk.nan_to_num(0, 0, 0)))
-    return {name: allowed.own * size + common for name, size in sizes.items()}
+def floors(rows: Sequence[Row], allowed: Rounding) -> list[dict[str, float]]:
+    """What may be rounding in each environment's gradients, by name.
+
+    Where an environment is fitted, its gradient is a difference of numbers of about one. What rounding leaves
+    of it is as large as elsewhere, so the largest gradient of any environment counts too.
+    """
+    sizes = [{name: _largest(g) for name, g in row.gradients.items()} for row in rows]
+    of_any = max((size for each in sizes for size in each.values()), default=0.0)
+    found = []
+    for row, each in zip(rows, sizes, strict=True):
+        common = allowed.of_all * max(each.values(), default=0.0)
+        common += allowed.of_risk * (abs(float(row.risk.nan_to_num(0, 0, 0))) + of_any)
+        found.append({name: allowed.own * size + common for name, size in each.items()})
+    return found
+
+
+def _largest(gradient: Tensor) -> float:
+    return float(gradient.abs().nan_to_num(0, 0, 0).max()) if gradient.numel() else 0.0
 
 
 def sign_sums(
@@ -124,18 +136,17 @@ def sign_sums(
 ) -> tuple[Tensor, Tensor] | None:
     """The least and the largest sum of signs that rounding leaves possible; None where there are no votes.
 
-    A sign is known for certain where the component is larger than rounding. So is a zero, if every
-    environment has such a sign or a zero and one a sign: beside a value of rounding it may be what cancels
-    by chance. With ``unsure_zeros`` no zero is certain.
+    A sign is known for certain where the component is larger than rounding. So is the zero of an environment
+    that has no gradient at all for the parameter; any other may be a sum that cancels to the last digit.
+    With ``unsure_zeros`` no zero is certain.
     """
     if not rows or rows[0].is_complex():
         return None
     stacked = torch.stack(rows)
     size = torch.tensor(sizes, dtype=stacked.dtype, device=stacked.device)
     clear = (stacked.abs() > size.view(-1, *[1] * (stacked.ndim - 1))) & stacked.isfinite()
-    zero = stacked == 0
     if not unsure_zeros:
-        clear |= zero & (clear | zero).all(0) & clear.any(0)
+        clear |= (stacked == 0).flatten(1).all(1).view(-1, *[1] * (stacked.ndim - 1))
     signs = (stacked.sign().nan_to_num(0) * clear).sum(0)
     # What is not finite leaves every sum possible.
     unclear = (~clear).sum(0).where(stacked.isfinite().all(0), 2 * len(rows))
