@@ -76,3 +76,8 @@ def test_a_fitted_environment_is_rounded_as_much_as_the_others() -> None:
     other = Row(torch.tensor(1.0), {"a": torch.tensor([1.0])}, {})
     of_fitted, of_other = floors([fitted, other], allowed)
     assert 1e-4 < of_fitted["a"] < of_other["a"] < 0.5
+
+
+def test_parameters_without_axes_are_compared_too() -> None:
+    low, high = sign_sums([torch.tensor(1.0), torch.tensor(0.0)], [1e-3, 1e-3]) or (torch.zeros(()),) * 2
+    assert float(low) == float(high) == 1

@@ -146,7 +146,7 @@ def sign_sums(
     size = torch.tensor(sizes, dtype=stacked.dtype, device=stacked.device)
     clear = (stacked.abs() > size.view(-1, *[1] * (stacked.ndim - 1))) & stacked.isfinite()
     if not unsure_zeros:
-        clear |= (stacked == 0).flatten(1).all(1).view(-1, *[1] * (stacked.ndim - 1))
+        clear |= (stacked == 0).reshape(len(rows), -1).all(1).view(-1, *[1] * (stacked.ndim - 1))
     signs = (stacked.sign().nan_to_num(0) * clear).sum(0)
     # What is not finite leaves every sum possible.
     unclear = (~clear).sum(0).where(stacked.isfinite().all(0), 2 * len(rows))

@@ -13,6 +13,7 @@ from ilc.errors import UserError
 from ilc.experiments.coinrun.expert_options import ExpertOptions
 from ilc.experiments.coinrun.expert_snapshot import restore_snapshot, take_snapshot
 from ilc.experiments.coinrun.expert_training import train_expert
+from ilc.sealed import save_sealed
 
 CPU = torch.device("cpu")
 OPTIONS = ExpertOptions(
@@ -72,7 +73,7 @@ def test_small_squares_survive_half_precision(tmp_path: Path) -> None:
         "optimizer": {"state": {0: {"step": torch.tensor(70_001.0), "exp_avg_sq": squares}}},
         "frames": 5,
     }
-    torch.save(state, run / "checkpoint.pt")
+    save_sealed(run / "checkpoint.pt", state)
     (run / "curve.csv").write_text("frames\n5\n")
     take_snapshot(run, kept)
     moments = torch.load(kept / "checkpoint.pt", weights_only=True)["optimizer"]["state"][0]

@@ -13,9 +13,10 @@ import pandas as pd
 import torch
 from rich.console import Console
 
-from ilc.atomic import in_memory, write_atomically, write_text
+from ilc.atomic import write_text
 from ilc.errors import UserError
 from ilc.experiments.coinrun.expert_options import ExpertOptions
+from ilc.sealed import load_sealed, save_sealed
 from ilc.seeding import seed_for
 
 from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
@@ -42,9 +43,12 @@ class ExpertRecord(BaseCallback):
             model.policy._build(model.lr_schedule)
             return
         try:
-            state = torch.load(path, map_location=model.device, weights_only=True)
+            remedy = f"put back a copy, or remove {self._folder} to start over"
+            state = load_sealed(path, remedy, needs_seal=True, map_location=model.device)
             model.policy.load_state_dict(state["policy"])
             model.policy.optimizer.load_state_dict(state["optimizer"])
+        except UserError:
+            raise
         except Exception as error:
             raise UserError(
                 f"{path} cannot be continued from ({type(error).__name__}): it is damaged or of another "
@@ -68,8 +72,7 @@ class ExpertRecord(BaseCallback):
             "reward_scale": [float(returns.mean), float(returns.var), float(returns.count)],
         }
         self._write_curve()
-        content = in_memory(lambda file: torch.save(state, file))
-        write_atomically(self._folder / "checkpoint.pt", lambda file: file.write(content))
+        save_sealed(self._folder / "checkpoint.pt", state)
         self._saved_at = self.model.num_timesteps
 
     def _on_step(self) -> bool:

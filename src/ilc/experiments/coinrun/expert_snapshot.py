@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from ilc.atomic import in_memory, write_atomically, write_text
+from ilc.atomic import write_atomically, write_text
 from ilc.errors import UserError
+from ilc.sealed import load_sealed, save_sealed
 
 TABLES = ("curve.csv", "unseen.csv")
 """Kept as they are; the second is not there before unseen levels were played."""
@@ -25,7 +26,9 @@ def take_snapshot(run: Path, kept: Path) -> int:
         UserError: the run has no checkpoint yet, or ``kept`` cannot be written to.
     """
     try:
-        state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
+        (run / "checkpoint.pt").stat()
+        remedy = "put back a copy, or start over in another folder"
+        state = load_sealed(run / "checkpoint.pt", remedy, needs_seal=True, map_location="cpu")
         tables = {name: (run / name).read_text() for name in TABLES if (run / name).exists()}
     except FileNotFoundError as error:
         raise UserError(
@@ -37,8 +40,7 @@ def take_snapshot(run: Path, kept: Path) -> int:
         number: _halved(moments, torch.bfloat16) for number, moments in state["optimizer"]["state"].items()
     }
     kept.mkdir(parents=True, exist_ok=True)
-    content = in_memory(lambda file: torch.save(state, file))
-    write_atomically(kept / "checkpoint.pt", lambda file: file.write(content))
+    save_sealed(kept / "checkpoint.pt", state)
     for name, table in tables.items():
         write_text(kept / name, table)
     return int(state["frames"])
