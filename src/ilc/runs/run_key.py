@@ -6,6 +6,8 @@ import hashlib
 import shlex
 from collections.abc import Iterable
 
+from ilc.errors import UserError
+
 RUN = "run"
 """Column of the tables: which run a row is of."""
 KEY = "[0-9a-f]{8}"
@@ -23,5 +25,16 @@ def run_key(overrides: Iterable[str]) -> str:
 
 
 def overrides_in(command: str) -> list[str]:
-    """The overrides in a recorded command."""
-    return [text for text in shlex.split(command)[2:] if text != "-m"]
+    """The overrides in a recorded command.
+
+    Raises:
+        UserError: a quote in it is not closed.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(
+            f"the recorded command {command!r} cannot be read ({error}): it was changed or cut short. Put back "
+            "the file in which it is"
+        ) from error
+    return [text for text in words[2:] if text != "-m"]
