@@ -148,7 +148,7 @@ def _name_of(command: str) -> str:
     """The name of the run that a recorded command makes today; empty where it makes none."""
     try:
         return run_name(compose_config(overrides_in(command)))
-    except (HydraException, UserError, ValueError):  # The last: quotes that do not end.
+    except (HydraException, UserError):
         return ""
 
 
