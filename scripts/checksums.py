@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ilc.checksums import SUMS, check, refresh
-from ilc.configuration.command_line import command_parser, run_command
 from ilc.errors import UserError
+from lab.checksums import SUMS, check, refresh
+from lab.configuration.command_line import command_parser, run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 

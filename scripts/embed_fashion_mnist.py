@@ -3,8 +3,8 @@
     python scripts/embed_fashion_mnist.py
 
 It draws 960 training and 200 test images of each class with seed 0, keeps their order in the original files,
-and writes four IDX files to ``src/ilc/data/shipped``. The original files are looked for in ``--data-dir`` and
-in Debian's folder, and downloaded otherwise. At the end it prints the MD5 that ``ilc.data.fashion_mnist``
+and writes four IDX files to ``src/lab/data/shipped``. The original files are looked for in ``--data-dir`` and
+in Debian's folder, and downloaded otherwise. At the end it prints the MD5 that ``lab.data.fashion_mnist``
 must hold.
 """
 
@@ -16,12 +16,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ilc.atomic import write_atomically
-from ilc.configuration.command_line import command_parser, run_command
-from ilc.data.download import file_md5
-from ilc.data.fashion_mnist import PART, PART_FILES, fashion_mnist_images
-from ilc.data.images import N_CLASSES
 from ilc.seeding import generator_for
+from lab.atomic import write_atomically
+from lab.configuration.command_line import command_parser, run_command
+from lab.data.download import file_md5
+from lab.data.fashion_mnist import PART, PART_FILES, fashion_mnist_images
+from lab.data.images import N_CLASSES
 
 PER_CLASS = {"train": 960, "test": 200}
 

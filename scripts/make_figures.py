@@ -20,14 +20,14 @@ from types import ModuleType
 from matplotlib.figure import Figure
 from rich.progress import track
 
-from ilc.atomic import write_atomically, write_text
-from ilc.checksums import SUMS, check
-from ilc.configuration.command_line import command_parser, run_command
 from ilc.errors import UserError
-from ilc.figures import claims, gallery, studies, thumbnails
-from ilc.figures.damage import one_line_if_damaged
-from ilc.figures.discovery import experiments, figure_modules
-from ilc.figures.pages import pages, relinked, with_tables
+from lab.atomic import write_atomically, write_text
+from lab.checksums import SUMS, check
+from lab.configuration.command_line import command_parser, run_command
+from lab.figures import claims, gallery, studies, thumbnails
+from lab.figures.damage import one_line_if_damaged
+from lab.figures.discovery import experiments, figure_modules
+from lab.figures.pages import pages, relinked, with_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = "verdicts"

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ilc.configuration.command_line import command_parser, report_command, run_command
 from ilc.errors import UserError
-from ilc.runs.cluster.command_line import add_places, chosen_place
-from ilc.runs.export import as_files, export_runs, table_path, write_results_files
-from ilc.runs.jobs_progress import JobsProgress
-from ilc.runs.run_files import LOG, OUTPUTS
-from ilc.runs.search.files import RESULTS
-from ilc.runs.sweep import WORKER, make, plan
+from lab.configuration.command_line import command_parser, report_command, run_command
+from lab.runs.cluster.command_line import add_places, chosen_place
+from lab.runs.export import as_files, export_runs, table_path, write_results_files
+from lab.runs.jobs_progress import JobsProgress
+from lab.runs.run_files import LOG, OUTPUTS
+from lab.runs.search.files import RESULTS
+from lab.runs.sweep import WORKER, make, plan
 
 
 def main() -> None:

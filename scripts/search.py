@@ -20,16 +20,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ilc.configuration.command_line import command_parser, report_command, run_command
-from ilc.runs.cluster.command_line import add_places, chosen_place
-from ilc.runs.export import write_results_files
-from ilc.runs.run_files import OUTPUTS
-from ilc.runs.search.definition_file import load_definition
-from ilc.runs.search.files import RESULTS, outcome, search_files, table_path, tuned_path
-from ilc.runs.search.loop import search
+from lab.configuration.command_line import command_parser, report_command, run_command
+from lab.runs.cluster.command_line import add_places, chosen_place
+from lab.runs.export import write_results_files
+from lab.runs.run_files import OUTPUTS
+from lab.runs.search.definition_file import load_definition
+from lab.runs.search.files import RESULTS, outcome, search_files, table_path, tuned_path
+from lab.runs.search.loop import search
 
 if TYPE_CHECKING:
-    from ilc.runs.search.server import Server
+    from lab.runs.search.server import Server
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def main() -> None:
 
 def connected(url: str) -> Server:
     """The server that keeps the trials."""
-    from ilc.runs.search.server import Server
+    from lab.runs.search.server import Server
 
     return Server(url)
 

@@ -16,14 +16,14 @@ from pathlib import Path, PurePosixPath
 
 from rich.table import Table
 
-from ilc.configuration.command_line import command_parser, run_command
-from ilc.configuration.printed_table import print_table
 from ilc.errors import UserError
-from ilc.runs.cluster.command_line import add_places, chosen_place
-from ilc.runs.run_files import OUTPUTS
-from ilc.runs.search.files import RESULTS
-from ilc.runs.study.definition import load_study, study_names
-from ilc.runs.study.make import make_study, write_results
+from lab.configuration.command_line import command_parser, run_command
+from lab.configuration.printed_table import print_table
+from lab.runs.cluster.command_line import add_places, chosen_place
+from lab.runs.run_files import OUTPUTS
+from lab.runs.search.files import RESULTS
+from lab.runs.study.definition import load_study, study_names
+from lab.runs.study.make import make_study, write_results
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ilc.configuration.command_line import run_command
+from lab.configuration.command_line import run_command
 
 OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 
@@ -23,12 +23,12 @@ OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
 def main(config: DictConfig) -> None:
     """Train, play unseen levels, write the expert and what is known of it."""
-    from ilc.configuration.section import Section
-    from ilc.experiments.coinrun.expert import SHIPPED, save_expert
-    from ilc.experiments.coinrun.expert_options import ExpertOptions
-    from ilc.experiments.coinrun.expert_snapshot import restore_snapshot
-    from ilc.experiments.coinrun.expert_training import train_expert
-    from ilc.runs.device import choose_device
+    from lab.configuration.section import Section
+    from lab.experiments.coinrun.expert import SHIPPED, save_expert
+    from lab.experiments.coinrun.expert_options import ExpertOptions
+    from lab.experiments.coinrun.expert_snapshot import restore_snapshot
+    from lab.experiments.coinrun.expert_training import train_expert
+    from lab.runs.device import choose_device
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     device = choose_device(config.device, None)
@@ -55,8 +55,8 @@ def main(config: DictConfig) -> None:
 
 def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:
     """Success rates on unseen levels."""
-    from ilc.experiments.coinrun.levels import EXPERT_TRAIN, UNSEEN
-    from ilc.experiments.coinrun.play import random_policy, success_on
+    from lab.experiments.coinrun.levels import EXPERT_TRAIN, UNSEEN
+    from lab.experiments.coinrun.play import random_policy, success_on
 
     levels = UNSEEN[:n_levels]
     print(f"playing {len(levels)} unseen levels, then again at random")

@@ -15,10 +15,10 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ilc.configuration import register_resolvers
-from ilc.configuration.command_line import print_error, report_command, run_command, several_processes
-from ilc.configuration.overrides import check_overrides
 from ilc.errors import UserError
+from lab.configuration import register_resolvers
+from lab.configuration.command_line import print_error, report_command, run_command, several_processes
+from lab.configuration.overrides import check_overrides
 
 register_resolvers()
 
@@ -31,10 +31,10 @@ OUTPUT = "hydra.sweep.dir="
 def one_run(config: DictConfig) -> None:
     """Run what the config describes and print where the results are."""
     # Imported late: torch takes longer to load than the command line's help may.
-    from ilc.configuration.compose import command_of, tuned_settings
-    from ilc.configuration.resolve import resolve
-    from ilc.report.curves_picture import draw_curves
-    from ilc.runs import run
+    from lab.configuration.compose import command_of, tuned_settings
+    from lab.configuration.resolve import resolve
+    from lab.report.curves_picture import draw_curves
+    from lab.runs import run
 
     hydra_config = HydraConfig.get()
     path = Path(hydra_config.runtime.output_dir)
@@ -64,8 +64,8 @@ def sweep(arguments: list[str]) -> None:
     """
     if several_processes():
         raise UserError("-m makes one run after another, torchrun one run in several processes: choose one")
-    from ilc.runs.run_files import OUTPUTS
-    from ilc.runs.sweep import make_in_turn, plan
+    from lab.runs.run_files import OUTPUTS
+    from lab.runs.sweep import make_in_turn, plan
 
     places = [text for text in arguments if text.startswith(OUTPUT)]
     overrides = [text for text in arguments if text not in (*SWEEP, *places)]

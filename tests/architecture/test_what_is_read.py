@@ -50,51 +50,51 @@ IN_MEMORY = "values that are in memory already, made into text"
 PLACES = {
     "scripts/benchmark.py import_module": OF_THE_PROJECT,
     "scripts/make_figures.py import_module": OF_THE_PROJECT,
-    "scripts/study.py load_study": "ilc.runs.study.definition.load_study, no Optuna",
+    "scripts/study.py load_study": "lab.runs.study.definition.load_study, no Optuna",
     "src/ilc/__init__.py import_module": OF_THE_PROJECT,
     "src/ilc/aggregators/gram_weights.py import_module": OF_THE_PROJECT,
-    "src/ilc/configuration/groups.py OmegaConf.load": OF_THE_PROJECT,
-    "src/ilc/configuration/groups.py import_module": OF_THE_PROJECT,
-    "src/ilc/configuration/section.py import_module": "a config of the command line, or a stored one after "
-    "check_stored_targets: tests/runs/test_folder_from_elsewhere.py",
-    "src/ilc/configuration/stored_targets.py OmegaConf.load": OF_THE_PROJECT,
-    "src/ilc/experiments/coinrun/data.py np.load": ARRAYS,
-    "src/ilc/experiments/coinrun/expert.py torch.load": WEIGHTS_ONLY,
-    "src/ilc/experiments/coinrun/expert_record.py torch.load": WEIGHTS_ONLY,
-    "src/ilc/experiments/coinrun/expert_snapshot.py torch.load": WEIGHTS_ONLY,
-    "src/ilc/experiments/coinrun/expert_training.py record.load": "the checkpoint, see expert_record.py",
-    "src/ilc/experiments/coinrun/figures/figure17.py np.load": ARRAYS,
-    "src/ilc/experiments/coinrun/measurements/expert.py OmegaConf.load": OF_THE_PROJECT,
-    "src/ilc/experiments/coinrun/procgen_import.py import_module": OF_THE_PROJECT,
-    "src/ilc/experiments/distillation/mujoco_rollouts.py np.load": ARRAYS,
-    "src/ilc/experiments/skip_intervals/examples_drawing.py np.load": ARRAYS,
-    "src/ilc/experiments/skip_intervals/rollouts_drawing.py np.load": ARRAYS,
-    "src/ilc/experiments/skip_intervals/thumbnail.py np.load": ARRAYS,
-    "src/ilc/figures/claims.py import_module": OF_THE_PROJECT,
-    "src/ilc/figures/discovery.py import_module": OF_THE_PROJECT,
-    "src/ilc/figures/studies.py OmegaConf.load": OF_THE_PROJECT,
-    "src/ilc/figures/thumbnails.py import_module": OF_THE_PROJECT,
+    "src/lab/configuration/groups.py OmegaConf.load": OF_THE_PROJECT,
+    "src/lab/configuration/groups.py import_module": OF_THE_PROJECT,
+    "src/lab/configuration/section.py import_module": "a config of the command line, or a stored one after "
+    "check_stored_targets: tests/lab/runs/test_folder_from_elsewhere.py",
+    "src/lab/configuration/stored_targets.py OmegaConf.load": OF_THE_PROJECT,
+    "src/lab/experiments/coinrun/data.py np.load": ARRAYS,
+    "src/lab/experiments/coinrun/expert.py torch.load": WEIGHTS_ONLY,
+    "src/lab/experiments/coinrun/expert_record.py torch.load": WEIGHTS_ONLY,
+    "src/lab/experiments/coinrun/expert_snapshot.py torch.load": WEIGHTS_ONLY,
+    "src/lab/experiments/coinrun/expert_training.py record.load": "the checkpoint, see expert_record.py",
+    "src/lab/experiments/coinrun/figures/figure17.py np.load": ARRAYS,
+    "src/lab/experiments/coinrun/measurements/expert.py OmegaConf.load": OF_THE_PROJECT,
+    "src/lab/experiments/coinrun/procgen_import.py import_module": OF_THE_PROJECT,
+    "src/lab/experiments/distillation/mujoco_rollouts.py np.load": ARRAYS,
+    "src/lab/experiments/skip_intervals/examples_drawing.py np.load": ARRAYS,
+    "src/lab/experiments/skip_intervals/rollouts_drawing.py np.load": ARRAYS,
+    "src/lab/experiments/skip_intervals/thumbnail.py np.load": ARRAYS,
+    "src/lab/figures/claims.py import_module": OF_THE_PROJECT,
+    "src/lab/figures/discovery.py import_module": OF_THE_PROJECT,
+    "src/lab/figures/studies.py OmegaConf.load": OF_THE_PROJECT,
+    "src/lab/figures/thumbnails.py import_module": OF_THE_PROJECT,
     "src/ilc/kernels/compiled.py import_module": OF_THE_PROJECT,
     "src/ilc/kernels/sign_tile.py builder.load": GENERATED,
     "src/ilc/kernels/sign_tile.py import_module": "numba's and llvmlite's own modules, by fixed names",
     "src/ilc/kernels/sign_tile.py load": GENERATED,
-    "src/ilc/runs/__init__.py import_module": OF_THE_PROJECT,
-    "src/ilc/runs/cluster/options.py OmegaConf.load": ON_THE_COMMAND_LINE,
-    "src/ilc/runs/run_directory.py OmegaConf.create": IN_MEMORY,
-    "src/ilc/runs/run_files.py OmegaConf.create": "a stored config, no interpolation resolved: "
-    "tests/runs/test_folder_from_elsewhere.py",
-    "src/ilc/runs/search/definition_file.py OmegaConf.load": ON_THE_COMMAND_LINE,
-    "src/ilc/runs/search/server.py RDBStorage": "trials, see create_study",
-    "src/ilc/runs/search/storage.py optuna.create_study": "trials, whose parameters are checked against the "
-    "space: tests/runs/search/test_stored_trials.py",
-    "src/ilc/runs/search/tuned.py OmegaConf.create": IN_MEMORY,
-    "src/ilc/runs/study/definition.py OmegaConf.load": ON_THE_COMMAND_LINE,
-    "src/ilc/runs/study/measurement_step.py import_module": ON_THE_COMMAND_LINE,
-    "src/ilc/runs/worker_process.py pickle.loads": f"{OWN_PIPE}, or a file that submitit wrote for this job",
-    "src/ilc/runs/workers.py pickle.loads": f"{OWN_PIPE}, or a result of a job in the queue: "
-    "tests/runs/cluster/test_local.py",
-    "src/ilc/sealed.py torch.load": WEIGHTS_ONLY,
-    "src/ilc/torchvision_import.py import_module": OF_THE_PROJECT,
+    "src/lab/runs/__init__.py import_module": OF_THE_PROJECT,
+    "src/lab/runs/cluster/options.py OmegaConf.load": ON_THE_COMMAND_LINE,
+    "src/lab/runs/run_directory.py OmegaConf.create": IN_MEMORY,
+    "src/lab/runs/run_files.py OmegaConf.create": "a stored config, no interpolation resolved: "
+    "tests/lab/runs/test_folder_from_elsewhere.py",
+    "src/lab/runs/search/definition_file.py OmegaConf.load": ON_THE_COMMAND_LINE,
+    "src/lab/runs/search/server.py RDBStorage": "trials, see create_study",
+    "src/lab/runs/search/storage.py optuna.create_study": "trials, whose parameters are checked against the "
+    "space: tests/lab/runs/search/test_stored_trials.py",
+    "src/lab/runs/search/tuned.py OmegaConf.create": IN_MEMORY,
+    "src/lab/runs/study/definition.py OmegaConf.load": ON_THE_COMMAND_LINE,
+    "src/lab/runs/study/measurement_step.py import_module": ON_THE_COMMAND_LINE,
+    "src/lab/runs/worker_process.py pickle.loads": f"{OWN_PIPE}, or a file that submitit wrote for this job",
+    "src/lab/runs/workers.py pickle.loads": f"{OWN_PIPE}, or a result of a job in the queue: "
+    "tests/lab/runs/cluster/test_local.py",
+    "src/lab/sealed.py torch.load": WEIGHTS_ONLY,
+    "src/lab/torchvision_import.py import_module": OF_THE_PROJECT,
 }
 
 
@@ -144,7 +144,7 @@ def test_nothing_resolves_interpolations_but_the_command_line() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and option_is_true(node, "resolve")
     ]
-    assert resolving == ["src/ilc/configuration/resolve.py"]
+    assert resolving == ["src/lab/configuration/resolve.py"]
     selecting = [p for p in (ROOT / "src").rglob("*.py") if "OmegaConf.select" in p.read_text()]
     assert selecting == []
 

@@ -13,7 +13,7 @@ import ilc
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 SECTION = re.compile(r"^## `([\w.]+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
 SECTIONS = dict(SECTION.findall(PAGE.read_text()))
-OF_THE_EXPERIMENTS = {"ilc.configuration", "ilc.environment_task", "ilc.environment_task.methods"}
+OF_THE_EXPERIMENTS = {"lab.configuration", "lab.environment_task", "lab.environment_task.methods"}
 """Public to this package alone; extending.md says how to use them."""
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from ilc.configuration.compose import combinations, compose_experiment
-from ilc.runs.search.definition_file import load_definition
-from ilc.runs.sweep_options import leave_out_foreign_options
+from lab.configuration.compose import combinations, compose_experiment
+from lab.runs.search.definition_file import load_definition
+from lab.runs.sweep_options import leave_out_foreign_options
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.S)
@@ -128,7 +128,7 @@ def test_names_exist(commands: dict[str, list[str]], root: Path) -> None:
     exists = {
         "study.py": lies_in("conf/study"),
         "search.py": is_search,
-        "benchmark.py": lies_in("src/ilc/experiments/cost/measurements", ".py"),
+        "benchmark.py": lies_in("src/lab/experiments/cost/measurements", ".py"),
         "make_figures.py": lies_in("results/*", ".*"),
     }
     checked = set()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ilc.figures.discovery import experiments
+from lab.figures.discovery import experiments
 
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
 ELSEWHERE = {"cost", "neighbours"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ilc.configuration.compose import compose_experiment
+from lab.configuration.compose import compose_experiment
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 SPAN = re.compile(r"`([^`\n]+)`")

@@ -16,9 +16,9 @@ import torch
 import yaml
 from torch import nn
 
-from ilc.runs import run
-from ilc.runs.run_directory import RunDirectory
-from ilc.runs.study.definition import load_study
+from lab.runs import run
+from lab.runs.run_directory import RunDirectory
+from lab.runs.study.definition import load_study
 
 
 def blocks(page: Path, language: str) -> list[str]:

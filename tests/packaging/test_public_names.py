@@ -8,7 +8,6 @@ import subprocess
 import sys
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 
@@ -69,18 +68,6 @@ def test_python_m_ilc_says_where_to_go(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_python_m_ilc_loads_nothing_else() -> None:
     assert loaded_by("import ilc.__main__") == {"ilc"}
-
-
-def test_a_missing_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "needs_more.py").write_text("import a_package_that_nobody_has\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(ilc._HOME, "load_run", "needs_more")
-    with pytest.raises(ImportError, match=r"a_package_that_nobody_has.*pip install 'ilc\[experiments\]'"):
-        _ = ilc.load_run
-    # A name of the method has no extra: the error is Python's.
-    monkeypatch.setitem(ilc._HOME, "backward", "needs_more")
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'a_package_that_nobody_has'$"):
-        _ = ilc.backward
 
 
 def test_other_names_do_not_exist() -> None:

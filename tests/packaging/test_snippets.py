@@ -19,13 +19,13 @@ def blocks(root: Path) -> list[str]:
 
 
 def modules_of(block: str) -> set[str]:
-    """What a snippet imports; ``ilc.load_run`` counts as the module that it comes from."""
+    """What a snippet imports; ``lab.load_run`` counts as the module that it comes from."""
     found = set()
     for node in ast.walk(ast.parse(block)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {"ilc.runs" if alias.name == "load_run" else str(node.module) for alias in node.names}
+            found |= {"lab.runs" if alias.name == "load_run" else str(node.module) for alias in node.names}
     return found
 
 

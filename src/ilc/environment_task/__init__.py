@@ -1,6 +1,0 @@
-"""The task of training with environment gradients: the loop, and the methods that touch it."""
-
-from ilc.environment_task.method import Method
-from ilc.environment_task.task import EnvironmentTask
-
-__all__ = ["EnvironmentTask", "Method"]

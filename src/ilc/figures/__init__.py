@@ -1,6 +1,0 @@
-"""What all figures and tables share: one look, how they are found, the claims, the pages that show them.
-
-A figure or table belongs to its experiment: a module ``ilc/experiments/*/figures/NAME.py`` with
-``draw(results) -> Figure``, ``tabulate(results) -> DataFrame`` or both, where ``results`` is the folder of
-committed CSV files. It becomes ``results/figures/NAME.png`` and ``results/tables/NAME.md``. No figure trains.
-"""

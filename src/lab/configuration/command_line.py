@@ -1,0 +1,121 @@
+"""Runs a Hydra entrypoint so that a user's mistake ends in one message."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from pathlib import Path
+
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ilc.errors import UserError
+from lab.configuration.groups import CONF, choices_with
+from lab.configuration.keys import unknown_key
+from lab.configuration.output import unbreakable_output
+from lab.stop_signals import listening
+
+
+def command_parser(about: str | None) -> ArgumentParser:
+    """A parser of a script's command line whose ``--help`` begins with the script's docstring."""
+    return ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
+
+
+def report_command(folder: Path) -> str:
+    """What shows the runs below a folder, from the folder where this command was given."""
+    script = os.path.relpath(CONF.parent / "scripts" / "report.py")
+    return shlex.join(["python", script, str(folder)])
+
+
+def run_command(main: Callable[[], None]) -> None:
+    """Call ``main``, listening to signals that ask to stop; on a user's mistake exit with status 1.
+
+    A mistake is one message, and so is a stop, which exits with ``lab.stop_signals.STOPPED``.
+
+    Errors of Hydra and OmegaConf, which come from the command line or the config files, and errors
+    of the file system count as such. Anything else is a defect of ours and keeps its traceback;
+    so does everything with ``HYDRA_FULL_ERROR=1``. A reader of the output who goes away (``| head``)
+    ends nothing.
+    """
+    shows_defects = bool(os.environ.get("HYDRA_FULL_ERROR"))
+    # Makes Hydra hand exceptions on instead of printing them in its own way.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    with listening(), unbreakable_output():
+        try:
+            main()
+        except KeyboardInterrupt:
+            print("Interrupted. The same command continues.", file=sys.stderr)
+            sys.exit(130)
+        except Exception as error:
+            if shows_defects or not _is_a_users(error):
+                raise
+            print_error(readable(error))
+            sys.exit(1)
+        finally:
+            if not shows_defects:
+                del os.environ["HYDRA_FULL_ERROR"]
+
+
+def _is_a_users(error: BaseException) -> bool:
+    """Whether it comes of what a user gave: one of ours, the system's, or out of Hydra's reading of it."""
+    if isinstance(error, (UserError, HydraException, OmegaConfBaseException, OSError)):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+    return where.split(".")[0] in ("hydra", "omegaconf", "antlr4")
+
+
+def several_processes() -> bool:
+    """Whether torchrun, or something like it, started this process beside others."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def print_error(message: str) -> None:
+    """Print it once, however many processes meet an error: the first cause is what counts."""
+    if several_processes():
+        from ilc.processes import first_to_speak  # Loads torch, which a mistyped option need not wait for.
+
+        if not first_to_speak():
+            return
+    print(f"Error: {message}", file=sys.stderr)
+
+
+def readable(error: BaseException) -> str:
+    """One message: what was wrong, what was expected, the remedy."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    for link in chain:
+        if isinstance(link, UserError):
+            return str(link)
+    for link in chain:
+        if isinstance(link, OmegaConfBaseException) and link.parent_node is not None:
+            return _unknown_key(link)
+    if isinstance(error, OSError) and not isinstance(error, HydraException):
+        where = error.filename or "a file"
+        return f"{where}: {error.strerror or error}. Check that it exists and is writable"
+    # Hydra's own messages name the choices; its line breaks and search path are in the way.
+    return " ".join(str(error).split("Config search path")[0].split())
+
+
+def _unknown_key(error: OmegaConfBaseException) -> str:
+    if "is not in struct" not in str(error) or not OmegaConf.is_dict(error.parent_node):
+        return " ".join(str(error).split())
+    assert error.parent_node is not None
+    key = str(error.full_key)
+    group, _, option = key.rpartition(".")
+    others = choices_with(group, option) if group else []
+    if others:
+        return (
+            f"{group}={error.parent_node.get('name')} has no option {option!r}, unlike {', '.join(others)}: "
+            "leave it out, or choose one of those (a sweep with -m leaves it out by itself)"
+        )
+    return unknown_key(key, [str(key) for key in error.parent_node])

@@ -1,0 +1,78 @@
+"""The words of a command line that set options, read before Hydra does, with the remedy where that fails."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Sequence
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+
+from ilc.errors import UserError
+from lab.configuration.groups import CONF, choices
+
+OPTIONAL_GROUPS = ("tuned",)
+"""Groups of which nothing need be chosen."""
+LISTED = 24
+"""As many choices as a message names."""
+
+
+def check_overrides(overrides: Sequence[str]) -> None:
+    """Whether each can be read, and chooses from its group by name.
+
+    Raises:
+        UserError: one cannot or does not.
+    """
+    parser = OverridesParser.create()
+    elsewhere = any(text.startswith("hydra.searchpath=") for text in overrides)
+    for text in overrides:
+        try:
+            read = parser.parse_override(text)
+        except (HydraException, ValueError) as error:  # ValueError: a number of thousands of digits.
+            raise UserError(f"cannot read {shortened(text)!r}: {_how_to_write(text, parser)}") from error
+        if not read.key_or_group:
+            raise UserError(f"cannot read {shortened(text)!r}: expected key=value, such as seed=1")
+        if (CONF / read.key_or_group).is_dir():
+            _check_choice(read, elsewhere)
+
+
+def _check_choice(read: Override, elsewhere: bool) -> None:
+    """Whether an override of a group names a choice; of those that are not optional Hydra knows which."""
+    group, known = read.key_or_group, choices(read.key_or_group)
+    optional = group in OPTIONAL_GROUPS
+    if read.is_sweep_override() or (read.is_delete() and optional):
+        return
+    value = None if read.is_delete() else read.value()
+    if not isinstance(value, str) or (optional and value not in known and not elsewhere):
+        raise UserError(
+            f"{shortened(str(read.input_line))}: {group} is chosen by name, {group}=NAME, one of "
+            f"{_listed(known, str(value), group)}"
+        )
+
+
+def _listed(known: list[str], wanted: str, group: str) -> str:
+    """The choices of a group, or the nearest ones where a line could not hold all."""
+    if len(known) <= LISTED:
+        return ", ".join(known)
+    nearest = difflib.get_close_matches(wanted, known, n=LISTED // 4, cutoff=0.0)
+    return f"{len(known)}, such as {', '.join(nearest)} (all: conf/{group}/)"
+
+
+def shortened(text: str) -> str:
+    """As much of a text as fits into a message."""
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def _how_to_write(text: str, parser: OverridesParser) -> str:
+    """The same with its value in quotes, if that can be read."""
+    key, equals, value = text.partition("=")
+    quoted = f'{key}="{value.replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}"'
+    try:
+        parser.parse_override(quoted)
+    except (HydraException, ValueError):
+        return "expected key=value, such as seed=1"
+    if not equals:
+        return f"expected {key}=VALUE"
+    return f"a value with such characters is written in quotes, {shortened(shlex.quote(quoted))}"

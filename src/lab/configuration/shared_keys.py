@@ -1,0 +1,43 @@
+"""The keys that every run has, whatever it trains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ilc.errors import UserError
+from lab.configuration.keys import check_type, fitting_name
+from lab.configuration.scale import check_scale
+
+SHARED_KEYS: dict[str, Any] = {
+    "name": str,
+    "task": str,
+    "seed": int,
+    "scale": str,
+    "device": str,
+    "threads": int | None,
+    "data_dir": str,
+    "trainer": dict,
+    "logger": dict,
+}
+"""Key -> type; all other keys of a config are the task's."""
+
+
+def check_shared_keys(content: Mapping[str, Any]) -> None:
+    """Whether a resolved config has all of them, with values that can be.
+
+    Raises:
+        UserError: one is missing, of the wrong type or out of range.
+    """
+    for key, kind in SHARED_KEYS.items():
+        if key not in content:
+            raise UserError(f"the config lacks {key!r}, which every run needs: leave '~{key}' out")
+        if kind is dict:
+            if not isinstance(content[key], Mapping):
+                raise UserError(f"{key} must be a section, got {content[key]!r}: choose one of conf/{key}")
+        else:
+            check_type(key, content[key], kind)
+    fitting_name("name", content["name"])
+    check_scale(content["scale"])
+    if content["seed"] < 0:
+        raise UserError(f"seed must be a whole number of at least 0, got {content['seed']}")

@@ -1,0 +1,65 @@
+"""Which classes and functions a stored config may name: such a file may be somebody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from ilc.errors import UserError
+from lab.configuration.groups import CONF
+
+NAMING = ("_target_", "task")
+"""Keys whose value is imported and called."""
+
+NOT_CHOICES = ("cluster", "search", "study", "tuned")
+"""Folders of ``conf/`` whose files choose among the others and name nothing themselves."""
+
+
+def check_stored_targets(content: Mapping[str, Any], where: str, allow: Iterable[str] = ()) -> None:
+    """Whether a stored config names nothing but the project's own choices, before anything is imported.
+
+    Args:
+        content: the config, as plain values.
+        where: it lies, for the message.
+        allow: packages (``mypackage``) or modules whose classes it may name too.
+
+    Raises:
+        UserError: it names another class or function.
+    """
+    packages = [allow] if isinstance(allow, str) else list(allow)
+    for key, target in _named(content):
+        if isinstance(target, str) and _is_trusted(target, packages):
+            continue
+        package = str(target).partition(".")[0]
+        raise UserError(
+            f"{where} names {key}={target!r}, which is none of the project's own choices (conf/), and "
+            f"loading it would run that code. If you trust it, allow its package by name: "
+            f"load_run(..., allow=[{package!r}])"
+        )
+
+
+@cache
+def own_targets() -> frozenset[str]:
+    """Every class or function that a file under ``conf/`` names."""
+    files = [path for path in CONF.rglob("*.yaml") if path.relative_to(CONF).parts[0] not in NOT_CHOICES]
+    contents = [OmegaConf.to_container(OmegaConf.load(path)) for path in files]
+    return frozenset(str(target) for content in contents for _, target in _named(content))
+
+
+def _named(content: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """What is named at any depth, with its dotted key."""
+    if isinstance(content, (list, tuple)):
+        for number, value in enumerate(content):
+            yield from _named(value, f"{prefix}{number}.")
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            if key in NAMING:
+                yield f"{prefix}{key}", value
+            yield from _named(value, f"{prefix}{key}.")
+
+
+def _is_trusted(target: str, packages: list[str]) -> bool:
+    return target in own_targets() or any(target.startswith(f"{package}.") for package in packages)

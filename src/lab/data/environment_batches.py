@@ -1,0 +1,37 @@
+"""Batches that hold the same number of examples from every environment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from lab.data.batches import Batches
+
+
+class EnvironmentBatches(Batches):
+    """Batches ``[E, B, ...]``: B examples of every environment and step.
+
+    The last batch of an epoch is smaller when B does not divide N. With all examples at once an
+    epoch is one step.
+    """
+
+    counts = "examples per environment and step"
+
+    def __len__(self) -> int:
+        """Steps per epoch."""
+        return math.ceil(self._data.examples_per_environment / self._batch_size)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the batches of one epoch."""
+        data, there = self._data, self._data.inputs.device
+        if self._batch_size == data.examples_per_environment:
+            yield self._ready(data.inputs, data.targets)
+            return
+        shape = (data.n_environments, data.examples_per_environment)
+        order = torch.rand(shape, generator=self._generator).argsort(dim=1).to(there)
+        rows = torch.arange(data.n_environments, device=there)[:, None]
+        for columns in torch.split(order, self._batch_size, dim=1):
+            yield self._ready(data.inputs[rows, columns], data.targets[rows, columns])

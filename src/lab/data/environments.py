@@ -1,0 +1,166 @@
+"""What every dataset hands over: training environments and named evaluation splits."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ilc.errors import UserError
+from lab.data.images import PixelScale
+from lab.free_memory import check_memory
+
+
+@dataclass(frozen=True)
+class Split:
+    """Examples for evaluation: inputs ``[M, ...]``, targets ``[M, ...]``.
+
+    ``parts`` names some of them, bool ``[M]``, whose accuracy is reported apart. ``scale`` is what images
+    that are bytes go through before a model sees them.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    parts: dict[str, Tensor] = field(default_factory=dict)
+    scale: PixelScale | None = None
+
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """Some of the inputs as a model takes them."""
+        return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
+
+    def to(self, device: torch.device) -> Split:
+        """The same examples on another device."""
+        parts = {name: part.to(device) for name, part in self.parts.items()}
+        scale = None if self.scale is None else self.scale.to(device)
+        return Split(self.inputs.to(device), self.targets.to(device), parts, scale)
+
+    def spread(self, n: int | None) -> Split:
+        """At most ``n`` of the examples, evenly spread over them; None for all."""
+        if n is None or n >= len(self.inputs):
+            return self
+        rows = torch.arange(n, device=self.inputs.device) * len(self.inputs) // n
+        parts = {name: part[rows] for name, part in self.parts.items()}
+        return Split(self.inputs[rows], self.targets[rows], parts, self.scale)
+
+
+def check_size(key: str, n_numbers: float) -> None:
+    """Raise UserError where generating so many float32 numbers takes more memory than is free."""
+    check_memory(f"dataset={key}", 3 * 4 * n_numbers, "take fewer environments, examples or dimensions")
+
+
+@dataclass(frozen=True)
+class Environments:
+    """A dataset divided into E training environments of N examples each.
+
+    Attributes:
+        inputs: ``[E, N, ...]``.
+        targets: ``[E, N, ...]``, class indices (int64) for classification.
+        evaluation: held-out splits by name; ``test`` is always there.
+        source: where the data comes from, in words; written into every run, table and figure.
+        parts: of the pooled training examples, bool ``[E * N]`` by name; see ``Split``.
+        references: known constants to set beside the metrics, such as the lowest possible risk;
+            they go into every summary.
+        distributions: whether the targets are probabilities ``[E, N, C]`` rather than numbers.
+        scale: what inputs that are bytes go through, batch by batch, before a model sees them; None for
+            inputs that a model takes as they are.
+        in_file: the tensors are files mapped into memory, larger than it perhaps: they stay where
+            they are, and only batches are moved to a device.
+
+    Raises:
+        UserError: shapes do not match, an empty environment, or values that are not finite.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    evaluation: dict[str, Split] = field(default_factory=dict)
+    source: str = ""
+    parts: dict[str, Tensor] = field(default_factory=dict)
+    references: dict[str, float] = field(default_factory=dict)
+    distributions: bool = False
+    in_file: bool = False
+    scale: PixelScale | None = None
+
+    def __post_init__(self) -> None:
+        shapes = f"inputs {tuple(self.inputs.shape)}, targets {tuple(self.targets.shape)}"
+        if self.inputs.ndim < 2 or self.inputs.shape[:2] != self.targets.shape[:2]:
+            raise UserError(f"a dataset needs inputs and targets [E, N, ...] of equal E and N, got {shapes}")
+        if 0 in self.inputs.shape[:2]:
+            raise UserError(f"every dataset needs at least one environment and one example, got {shapes}")
+        if "test" not in self.evaluation:
+            raise UserError("a dataset needs an evaluation split named 'test'")
+        splits = {"train": self.pooled(), **self.evaluation}
+        for name, split in splits.items():
+            for kind, values in (("inputs", split.inputs), ("targets", split.targets)):
+                if values.is_floating_point() and not bool(torch.isfinite(values).all()):
+                    raise UserError(
+                        f"the {name} {kind} contain NaN or infinity: repair or drop those examples first"
+                    )
+
+    @property
+    def n_environments(self) -> int:
+        """E."""
+        return self.inputs.shape[0]
+
+    @property
+    def examples_per_environment(self) -> int:
+        """N."""
+        return self.inputs.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs a model needs: classes for integer targets, the last axis for real ones."""
+        if self.targets.is_floating_point():
+            return self.targets.shape[-1]
+        splits = (self.pooled(), *self.evaluation.values())
+        return 1 + max(int(split.targets.max()) for split in splits)
+
+    @property
+    def targets_are(self) -> str:
+        """What a risk must take: ``classes``, ``numbers`` or ``distributions``."""
+        if not self.targets.is_floating_point():
+            return "classes"
+        return "distributions" if self.distributions else "numbers"
+
+    @property
+    def inputs_are(self) -> str:
+        """What a model must take: ``vectors``, ``images`` (channels first), ``images of bytes``, ..."""
+        axes = self.inputs.ndim - 2
+        kind = {1: "vectors", 3: "images"}.get(axes, f"tensors of {axes} axes")
+        if self.inputs.is_floating_point() or self.scale is not None:
+            return kind
+        return f"{kind} of {'bytes' if self.inputs.dtype == torch.uint8 else 'integers'}"
+
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """Some of the inputs as a model takes them."""
+        return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
+
+    def pooled(self) -> Split:
+        """All training examples ``[E * N, ...]``, without the division into environments."""
+        return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1), self.parts, self.scale)
+
+    def to(self, device: torch.device) -> Environments:
+        """The same data on another device; data that is ``in_file`` stays there."""
+        if self.in_file:
+            return self
+        return replace(
+            self,
+            inputs=self.inputs.to(device),
+            targets=self.targets.to(device),
+            evaluation={name: split.to(device) for name, split in self.evaluation.items()},
+            parts={name: part.to(device) for name, part in self.parts.items()},
+            scale=None if self.scale is None else self.scale.to(device),
+        )
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all values, the data's identity in ``provenance.json``."""
+        digest = hashlib.sha256()
+        for name, split in {"train": self.pooled(), **self.evaluation}.items():
+            digest.update(name.encode())
+            for values in (split.inputs, split.targets):
+                # Hashed where it lies: a mapped file is never copied as a whole.
+                there: Any = values.detach().cpu().contiguous().numpy()
+                digest.update(there)
+        return digest.hexdigest()

@@ -1,0 +1,123 @@
+"""The IDX files of MNIST and of Fashion-MNIST: found, downloaded, checked by hash, read into memory."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ilc.errors import UserError
+from lab.data.download import download
+from lab.data.images import N_CLASSES
+
+SIDE = 28
+"""Pixels of a side, in both data sets."""
+_MAGIC = {"images": 0x803, "labels": 0x801}
+"""What a file begins with: bytes (8) along three axes, or along one."""
+
+
+@dataclass(frozen=True)
+class IdxFiles:
+    """The four files of a data set.
+
+    Attributes:
+        name: of the data set, for messages.
+        resources: file name and MD5 of training images and labels, then test images and labels, as
+            torchvision has them.
+        mirror: address that the file names are appended to; None where nothing is downloaded.
+        instead: what can be taken without these files, for messages.
+    """
+
+    name: str
+    resources: tuple[tuple[str, str], ...]
+    mirror: str | None
+    instead: str
+
+    def are_in(self, folder: Path) -> bool:
+        """Whether all four are there."""
+        return all((folder / name).exists() for name, _ in self.resources)
+
+    def fetch(self, folder: Path) -> None:
+        """Download those that are not there; each appears in ``folder`` only when it is whole.
+
+        Raises:
+            UserError: the network or the server does not give them.
+        """
+        try:
+            for name, md5 in self.resources:
+                if not (folder / name).exists():
+                    download(f"{self.mirror}{name}", folder / name, md5)
+        except OSError as error:
+            files = ", ".join(name for name, _ in self.resources)
+            raise UserError(
+                f"{self.name} is not in {folder} and cannot be downloaded ({error}). Put {files} there, name "
+                f"another place with data_dir=..., or take {self.instead}"
+            ) from error
+
+    def read(self, folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
+        """The parts ``train`` and ``test``: images ``[M, 28, 28]`` (uint8) and labels ``[M]`` (int64).
+
+        Raises:
+            UserError: a file is missing or damaged, or does not hold what it should.
+        """
+        paths = [(folder / name, md5) for name, md5 in self.resources]
+        images, labels = (
+            [self._array(path, md5, kind) for path, md5 in paths[first::2]]
+            for first, kind in enumerate(_MAGIC)
+        )
+        for i, (some, own) in enumerate(zip(images, labels, strict=True)):
+            if len(some) != len(own):
+                raise UserError(
+                    f"{paths[2 * i][0]} holds {len(some)} images and {paths[2 * i + 1][0]} {len(own)} "
+                    f"labels, and both numbers must be equal: {self._remedy}"
+                )
+        parts = zip(images, (own.long() for own in labels), strict=True)
+        return dict(zip(("train", "test"), parts, strict=True))
+
+    @property
+    def _remedy(self) -> str:
+        """What to do about a damaged file, in words."""
+        if self.mirror is None:
+            return f"put the original file back, or take {self.instead}"
+        return "remove it and give the same command, which downloads it again"
+
+    def _array(self, path: Path, md5: str, kind: str) -> Tensor:
+        """One file: images ``[M, 28, 28]`` or labels ``[M]``, uint8."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"{path} cannot be read ({error.strerror}): {self._remedy}") from error
+        found = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        if found != md5:
+            raise UserError(
+                f"{path} is damaged: its MD5 is {found}, that of {self.name} is {md5}: {self._remedy}"
+            )
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise UserError(f"{path} is no whole gzip file ({error}): {self._remedy}") from error
+        # A header of big-endian numbers: a magic number whose last byte is the number of axes, then the axes.
+        n_axes = _MAGIC[kind] & 0xFF
+        header = np.frombuffer(content[: 4 + 4 * n_axes].ljust(4 + 4 * n_axes, b"\0"), ">u4").tolist()
+        if header[0] != _MAGIC[kind]:
+            raise UserError(
+                f"{path} is not a file of {kind} of {self.name}: it begins with {header[0]:#x}, expected "
+                f"{_MAGIC[kind]:#x}: {self._remedy}"
+            )
+        shape, values = header[1:], np.frombuffer(content, np.uint8, offset=min(len(content), 4 + 4 * n_axes))
+        if (kind == "images" and shape[1:] != [SIDE, SIDE]) or values.size != int(np.prod(shape)):
+            raise UserError(
+                f"{path} says that it holds {' x '.join(map(str, shape))} bytes and holds {values.size}; "
+                f"{self.name} has images of {SIDE} x {SIDE}: {self._remedy}"
+            )
+        if kind == "labels" and values.size and values.max() >= N_CLASSES:
+            raise UserError(
+                f"{path} holds the label {values.max()}, and labels are 0 to {N_CLASSES - 1}: {self._remedy}"
+            )
+        return torch.from_numpy(values.reshape(shape).copy())

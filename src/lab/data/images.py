@@ -1,0 +1,99 @@
+"""Images with labels, and how their pixels become numbers of mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from lab.sealed import sealed_or_made
+
+N_CLASSES = 10
+"""Of CIFAR-10 and of Fashion-MNIST."""
+PARTS = ("train", "test")
+_AT_ONCE = 1024
+
+
+class LabelledImages(NamedTuple):
+    """``images`` ``[M, C, S, S]``, uint8, and their true ``labels`` ``[M]`` from 0 to 9."""
+
+    images: Tensor
+    labels: Tensor
+
+
+def read_decoded(path: Path, decode: Callable[[], dict[str, LabelledImages]]) -> dict[str, LabelledImages]:
+    """The parts that an earlier call decoded into ``path``, or else what ``decode`` makes now, kept there.
+
+    Raises:
+        UserError: the file is damaged or cannot be written, or as ``decode``.
+    """
+
+    def fits(kept: Any) -> bool:
+        of_bytes = all(kept[part][0].dtype == torch.uint8 and kept[part][0].ndim == 4 for part in PARTS)
+        of_labels = all(len(kept[part][0]) == len(kept[part][1]) for part in PARTS)
+        return of_bytes and of_labels and max(int(kept[part][1].max()) for part in PARTS) < N_CLASSES
+
+    kept = sealed_or_made(
+        path,
+        lambda: {part: tuple(values) for part, values in decode().items()},
+        fits,
+        "remove it and give the same command",
+        mmap=True,
+    )
+    return {part: LabelledImages(*kept[part]) for part in PARTS}
+
+
+class PixelScale(NamedTuple):
+    """Takes the mean off every channel and divides by its standard deviation.
+
+    Attributes:
+        mean: ``[C, 1, 1]``, float32, in units of a byte.
+        deviation: ``[C, 1, 1]``, float32, in units of a byte.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    @classmethod
+    def of(cls, images: Tensor) -> Self:
+        """The scale under which these images ``[M, C, S, S]`` (uint8) have mean 0 and variance 1."""
+        # Counts of the 256 values give both moments without a float copy of all images.
+        values = torch.arange(256, dtype=torch.float64)
+        counts = torch.stack([images[:, c].flatten().bincount(minlength=256) for c in range(images.shape[1])])
+        shares = counts.double() / counts.sum(1, keepdim=True)
+        mean = shares @ values
+        deviation = (shares @ values.square() - mean.square()).clamp_min(0).sqrt().clamp_min(1e-6)
+        return cls(mean.float()[:, None, None], deviation.float()[:, None, None])
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """Bytes ``[..., C, S, S]`` as float32."""
+        return (images.float() - self.mean) / self.deviation
+
+    def to(self, device: torch.device) -> PixelScale:
+        """The same scale on another device."""
+        return PixelScale(self.mean.to(device), self.deviation.to(device))
+
+
+def averaged(part: LabelledImages, image_size: int) -> LabelledImages:
+    """Smaller images: every pixel is the mean of a square of pixels, rounded.
+
+    Raises:
+        UserError: ``image_size`` does not divide the side of the images.
+    """
+    side = part.images.shape[-1]
+    if image_size < 1 or side % image_size:
+        divisors = [size for size in range(1, side + 1) if side % size == 0]
+        raise UserError(
+            f"dataset.image_size must divide the {side} pixels of a side: one of "
+            f"{', '.join(map(str, divisors))}, got {image_size}"
+        )
+    square = side // image_size
+    if square == 1:
+        return part
+    pieces = torch.split(part.images, _AT_ONCE)  # Bytes take a quarter of the memory of floats.
+    means = [nn.functional.avg_pool2d(piece.float(), square) for piece in pieces]
+    return LabelledImages(torch.cat(means).round().byte(), part.labels)

@@ -1,0 +1,17 @@
+"""The methods that touch the training loop: one per file, each with a config in ``conf/aggregator/``."""
+
+from lab.environment_task.methods.domain_adversarial import DomainAdversarial
+from lab.environment_task.methods.fishr import Fishr
+from lab.environment_task.methods.gradient_agreement import GradientAgreementFiltering
+from lab.environment_task.methods.irm_penalty import IrmPenalty
+from lab.environment_task.methods.micro_batch_median import MicroBatchMedian
+from lab.environment_task.methods.temporal_mask import TemporalMask
+
+__all__ = [
+    "DomainAdversarial",
+    "Fishr",
+    "GradientAgreementFiltering",
+    "IrmPenalty",
+    "MicroBatchMedian",
+    "TemporalMask",
+]

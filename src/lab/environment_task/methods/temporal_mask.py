@@ -1,0 +1,85 @@
+"""The temporal AND-mask: agreement over steps instead of over the environments of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torch import Tensor, nn, optim
+
+from ilc.aggregators import Mean
+from ilc.aggregators.base import check_threshold
+from ilc.errors import UserError
+from ilc.gradients import BackwardResult
+from ilc.optim import CautiousAdam, TemporalMaskAdam
+from lab.data import Batches, Environments, OneEnvironmentBatches
+from lab.environment_task.batches import BatchOptions
+from lab.environment_task.method import Method
+
+
+class TemporalMask(Method):
+    """Plain gradients of one environment per step; the mask sits in the optimizer (paper, Algorithm 1).
+
+    Its memory is over steps, so there is nothing to combine within one: its aggregator is the mean,
+    and it brings its own Adam and batches of one environment each.
+
+    Args:
+        agreement_threshold: tau in [0, 1]; the comparison is inclusive.
+        beta_3: how long the average of signs remembers, in [0, 1).
+        eps: inside the root unless ``pytorch_form``.
+        pytorch_form: bias correction and eps outside the root; see ``TemporalMaskAdam``.
+
+    Raises:
+        UserError: a value out of range (the optimizer checks all but the threshold).
+    """
+
+    def __init__(
+        self, agreement_threshold: float, beta_3: float, eps: float = 1e-8, pytorch_form: bool = False
+    ) -> None:
+        super().__init__(Mean())
+        self.agreement_threshold = check_threshold(agreement_threshold)
+        self.beta_3 = beta_3
+        self.eps = eps
+        self.pytorch_form = pytorch_form
+
+    def sampler(self, data: Environments, options: BatchOptions) -> Batches:
+        """Batches of one environment each.
+
+        Raises:
+            UserError: others were asked for.
+        """
+        if options.batches not in (None, "one_environment"):
+            raise UserError(
+                f"aggregator={self.name} compares the environments over time, so every batch must come from "
+                f"one of them: dataset.batches=one_environment instead of {options.batches}"
+            )
+        if options.gradients not in ("vectorized", "sequential"):
+            raise UserError(
+                f"aggregator={self.name} votes over steps, not over examples: take gradients=sequential "
+                f"instead of gradients={options.gradients}"
+            )
+        return OneEnvironmentBatches(data, options.batch_size, options.generator, options.device)
+
+    def optimizer(self, parameters: Iterable[nn.Parameter], configured: optim.Optimizer) -> TemporalMaskAdam:
+        """The Adam that masks, with the learning rate and betas of the configured one.
+
+        Raises:
+            UserError: the configured one is no Adam, or a value out of range.
+        """
+        if not isinstance(configured, optim.Adam) or isinstance(configured, CautiousAdam):
+            raise UserError(
+                f"aggregator={self.name} is a kind of Adam and takes its lr and betas from optimizer=adam, "
+                f"got {type(configured).__name__}"
+            )
+        return TemporalMaskAdam(
+            parameters,
+            configured.defaults["lr"],
+            (*configured.defaults["betas"], self.beta_3),
+            self.agreement_threshold,
+            self.eps,
+            pytorch_form=self.pytorch_form,
+        )
+
+    def kept_share(self, result: BackwardResult, optimizer: optim.Optimizer) -> Tensor:
+        """What the optimizer's mask kept."""
+        assert isinstance(optimizer, TemporalMaskAdam), "made above"
+        return optimizer.kept_share

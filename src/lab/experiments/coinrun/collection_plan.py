@@ -1,0 +1,104 @@
+"""Which states of CoinRun to collect: the options, and the work cut into portions.
+
+Each level is played by games pinned to it, episode after episode, for ``HORIZON`` steps; the states
+to keep are positions in that play drawn beforehand, uniformly and without replacement. Training,
+test and validation states therefore have the same distribution, from disjoint levels.
+Deviation: the paper says no more than "sampled randomly from trajectories" (appendix to section 3.3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ilc.errors import UserError
+from ilc.seeding import seed_for
+from lab.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_VALIDATION
+
+HORIZON = 128
+"""Steps that each game plays: a few episodes."""
+GAMES_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class CollectionOptions:
+    """What to collect.
+
+    Attributes:
+        n_levels: training levels, one environment each (64 in the paper).
+        states_per_level: states of each (1,000 in the paper).
+        n_test: test states, each from a level of its own (2,000 in the paper).
+        n_validation: validation states likewise, or none (0, as in the paper).
+        seed: of the actions and of the choice of states.
+
+    Raises:
+        UserError: a number out of range.
+    """
+
+    n_levels: int
+    states_per_level: int
+    n_test: int
+    n_validation: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not (
+            1 <= self.n_levels <= len(CLONING_TRAIN)
+            and self.states_per_level >= 1
+            and 1 <= self.n_test <= len(CLONING_TEST)
+            and 0 <= self.n_validation <= len(CLONING_VALIDATION)
+            and self.seed >= 0
+        ):
+            raise UserError(
+                f"CoinRun has {len(CLONING_TRAIN)} training, {len(CLONING_TEST)} test and "
+                f"{len(CLONING_VALIDATION)} validation levels and needs states and a seed from 0, got {self}"
+            )
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Games that are played together: their levels, and what to keep of each.
+
+    ``steps[i]`` are the positions in game i's play whose states go to ``rows[i]`` of the split.
+    """
+
+    split: str
+    levels: list[int]
+    steps: list[NDArray[np.int64]]
+    rows: list[NDArray[np.int64]]
+
+
+def shards(options: CollectionOptions) -> Iterator[Shard]:
+    """The work in portions; what is drawn here depends on the seed alone."""
+    random = np.random.default_rng(seed_for(options.seed, "positions"))
+    n = options.states_per_level
+    # Twice as many states are seen as kept, so that neighbours are rarely both kept.
+    copies = math.ceil(2 * n / HORIZON)
+    at_once = max(1, GAMES_AT_ONCE // copies)
+    for start in range(0, options.n_levels, at_once):
+        shard = Shard("train", [], [], [])
+        for e in range(start, min(start + at_once, options.n_levels)):
+            chosen = random.choice(copies * HORIZON, n, replace=False)
+            rows = np.arange(e * n, (e + 1) * n)
+            for copy in range(copies):
+                here = chosen // HORIZON == copy
+                shard.levels.append(CLONING_TRAIN[e])
+                shard.steps.append(chosen[here] % HORIZON)
+                shard.rows.append(rows[here])
+        yield shard
+    yield from _one_each("test", CLONING_TEST[: options.n_test], random)
+    yield from _one_each("validation", CLONING_VALIDATION[: options.n_validation], random)
+
+
+def _one_each(split: str, levels: range, random: np.random.Generator) -> Iterator[Shard]:
+    """One state per level. Those that are due early are played together, and not longer."""
+    due = random.integers(0, HORIZON, len(levels))
+    order = np.argsort(due, kind="stable")
+    for rows in np.split(order, range(GAMES_AT_ONCE, len(levels), GAMES_AT_ONCE)):
+        if len(rows):
+            played = [levels[int(row)] for row in rows]
+            yield Shard(split, played, [due[[row]] for row in rows], [rows[[i]] for i in range(len(rows))])

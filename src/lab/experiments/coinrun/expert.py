@@ -1,0 +1,68 @@
+"""The expert that comes with the package: weights only, and a sheet that says what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from ilc.errors import UserError
+from lab.atomic import in_memory, write_atomically, write_json
+from lab.experiments.coinrun.network import ExpertNetwork
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+class Expert(NamedTuple):
+    """A trained network, what is known of it, and the SHA-256 of its file."""
+
+    network: ExpertNetwork
+    sheet: dict[str, Any]
+    sha256: str
+
+
+def save_expert(folder: Path, network: ExpertNetwork, sheet: dict[str, Any]) -> None:
+    """Write ``expert.pt`` (a state dict in half precision, nothing that runs code) and ``expert.json``.
+
+    Args:
+        folder: made if it is not there.
+        network: what to save.
+        sheet: what is to be known of it; ``width``, ``features`` and ``blocks`` are needed to load it.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    halves = {name: value.half() for name, value in network.state_dict().items()}
+    content = in_memory(lambda file: torch.save(halves, file))
+    write_atomically(folder / "expert.pt", lambda file: file.write(content))
+    write_json(folder / "expert.json", {**sheet, "sha256": hashlib.sha256(content).hexdigest()})
+
+
+def load_expert(folder: Path = SHIPPED) -> Expert:
+    """Read an expert (in float32), checked by its hash; without a folder the one that comes with the package.
+
+    Raises:
+        UserError: a file is missing, damaged or not the one that the sheet describes.
+    """
+    try:
+        sheet = json.loads((folder / "expert.json").read_text())
+        content = (folder / "expert.pt").read_bytes()
+    except (OSError, json.JSONDecodeError) as error:
+        raise UserError(
+            f"no CoinRun expert can be read from {folder} ({error}): put expert.pt and expert.json there, or "
+            "train one with `python scripts/train_expert.py`"
+        ) from error
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != sheet["sha256"]:
+        raise UserError(
+            f"{folder / 'expert.pt'} is damaged: its SHA-256 begins with {sha256[:12]}, expert.json says "
+            f"{sheet['sha256'][:12]}. Take both files from the repository again"
+        )
+    network = ExpertNetwork(sheet["width"], sheet["features"], sheet["blocks"])
+    network.load_state_dict(torch.load(io.BytesIO(content), map_location="cpu", weights_only=True))
+    return Expert(network.eval(), sheet, sha256)

@@ -1,0 +1,65 @@
+"""The settings of one expert of CoinRun."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ilc.errors import UserError
+
+
+@dataclass(frozen=True)
+class ExpertOptions:
+    """The settings of one expert, from ``conf/expert``.
+
+    Attributes:
+        mode: procgen's distribution mode.
+        frames: frames to play in all.
+        n_games: games played at once.
+        n_steps: steps per game between two updates.
+        minibatches: parts that each update's frames are cut into.
+        update_epochs: passes over them.
+        lr, gamma, gae_lambda, entropy_bonus, clip_range: as usual in PPO.
+        width, features, blocks: of the network, see ``lab.experiments.coinrun.network``.
+        bfloat16: learn with convolutions in half precision; on CPUs with AMX two to three times faster.
+        seed: decides network, levels and actions.
+        checkpoint_every: frames between checkpoints.
+        evaluate_every: frames between measurements on unseen levels; 0 for none.
+        threads: CPU threads of the network; procgen plays in the same one.
+
+    Raises:
+        UserError: a number out of range.
+    """
+
+    mode: str
+    frames: int
+    n_games: int
+    n_steps: int
+    minibatches: int
+    update_epochs: int
+    lr: float
+    gamma: float
+    gae_lambda: float
+    entropy_bonus: float
+    clip_range: float
+    width: int
+    features: int
+    blocks: int
+    bfloat16: bool
+    seed: int
+    checkpoint_every: int
+    evaluate_every: int
+    threads: int
+
+    def __post_init__(self) -> None:
+        may_be_zero = ("seed", "entropy_bonus", "blocks", "bfloat16", "evaluate_every")
+        for name, value in vars(self).items():
+            if name != "mode" and (value < 0 or (value == 0 and name not in may_be_zero)):
+                least = "0 or more" if name in may_be_zero else "above 0"
+                raise UserError(f"{name} must be {least}, got {value}")
+        if self.gamma > 1 or self.gae_lambda > 1:
+            raise UserError(f"gamma and gae_lambda must be at most 1, got {self.gamma} and {self.gae_lambda}")
+        if self.n_games * self.n_steps % self.minibatches:
+            raise UserError(
+                f"minibatches must divide n_games * n_steps = {self.n_games * self.n_steps}, "
+                f"got {self.minibatches}"
+            )

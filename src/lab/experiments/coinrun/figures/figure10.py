@@ -1,0 +1,90 @@
+"""Figure 10: the test KL divergence of the best configurations, with and without the temporal mask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lab.experiments.coinrun.trials import (
+    COLORS,
+    MARKERS,
+    METHODS,
+    PAPER_BEST,
+    TOP,
+    TRIAL,
+    UNMASKED,
+    about,
+    comparisons,
+    counts,
+    in_words,
+    read_finalists_ends,
+    read_trials,
+)
+from lab.figures.style import GREY, new_figure, stamp
+
+PLAYERS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "its settings\nwithout mask"}
+TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+
+
+def draw(results: Path) -> Figure:
+    """Left the paper's choice by test data, then new seeds of ours by validation levels, then all trials."""
+    trials, last = read_trials(results), read_finalists_ends(results)
+    figure = new_figure(n_columns=3, width=3.6)
+    oracle, fresh, every = figure.subplots(1, 3)
+    top = trials[trials.oracle_rank <= TOP]
+    _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS}, METHODS)
+    oracle.set_title(f"top {TOP} trials by test data, {TRIAL}\n(the paper's choice, oracle)")
+    oracle.set_ylabel("test KL divergence / nats")
+    means = last.groupby(["method", "seed"])["test/kl"].mean()
+    _columns(fresh, {method: means[method] for method in PLAYERS}, PLAYERS)
+    steps, found = max(comparisons(results).items())
+    fresh.set_title(
+        f"top {TOP} by validation levels, {steps:,} steps\n{found['adam'].seeds} new seeds (the claim)"
+    )
+    fresh.set_xlabel(
+        f"mask - Adam: {in_words(found['adam'])}\nmask - without mask: {in_words(found[UNMASKED])}"
+    )
+    for method, name in METHODS.items():
+        own = trials[trials.method == method]
+        label = f"{name}, n = {len(own)}"
+        every.plot(
+            own["oracle_rank"],
+            own["test/kl"],
+            MARKERS[method],
+            color=COLORS[method],
+            ms=3,
+            label=label,
+        )
+    constant = float(trials["constant/kl"].median())
+    every.axhline(constant, color=GREY, lw=0.8, ls=":", label="student that ignores the frame")
+    every.set(xlabel="rank in its search", title=f"all completed trials, {TRIAL}", yscale="log")
+    every.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    every.yaxis.minorticks_off()
+    every.legend(fontsize=8, loc="lower right")
+    for axes in (oracle, fresh, every):
+        axes.title.set_fontsize(10)
+    stamp(
+        figure,
+        "left and right: a point per trial, one seed each; middle: a point per seed, the mean of ten "
+        "configurations; lines: medians; differences with their 95 % t interval over seeds and levels;\n"
+        f"{counts(results)}; {about(trials)};\n"
+        f"the paper's best, {PAPER_BEST:.5f}, is not comparable: another expert, 1,024 trials at full scale",
+    )
+    return figure
+
+
+def _columns(axes: Axes, found: dict[str, pd.Series], names: dict[str, str]) -> None:
+    """A column of points per method, side by side so that none hides another, and their median."""
+    for x, (method, values) in enumerate(found.items()):
+        across = x + np.linspace(-0.2, 0.2, len(values)) if len(values) > 1 else [x]
+        axes.plot(across, values, MARKERS[method], color=COLORS[method], ms=6)
+        axes.plot([x - 0.28, x + 0.28], 2 * [values.median()], color=COLORS[method], lw=2)
+        axes.annotate(
+            f"{values.median():.4f}", (x + 0.3, values.median()), va="center", fontsize=8.5, color=GREY
+        )
+    axes.set_xticks(range(len(names)), list(names.values()))
+    axes.set(xlim=(-0.5, len(names) - 0.3))

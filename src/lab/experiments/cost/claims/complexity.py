@@ -1,0 +1,58 @@
+"""The claim that the AND-mask has the complexity of plain training: what it costs more does not grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.figures.claims import Claim
+
+NETWORK = "perceptron 3 x 256"
+WAY, PLAIN = "vectorized", "plain training"
+GROWTH = 1.5
+"""By how much a ratio may be larger at the largest problem than at the smallest: room for noise."""
+
+
+def claims(results: Path) -> list[Claim]:
+    """From ``benchmark/gradients.csv``: the section 3.1 perceptron, one vote per environment."""
+    costs = pd.read_csv(results / "benchmark" / "gradients.csv")
+    costs = costs[costs.model == NETWORK]
+    masked, plain = (costs[costs.way == way].set_index(["environments", "examples"]) for way in (WAY, PLAIN))
+    n_of_most = masked.groupby("examples").size().idxmax()
+    e_of_most = masked.groupby("environments").size().idxmax()
+    by_environments = masked.times_plain.xs(n_of_most, level="examples").sort_index()
+    by_examples = masked.times_plain.xs(e_of_most, level="environments").sort_index()
+    memory = pd.DataFrame({"masked": masked.step_peak_mb, "plain": plain.step_peak_mb}).dropna().sort_index()
+    most, (largest, there) = memory.iloc[-1], memory.index[-1]
+    in_time = all(ratio.iloc[-1] <= GROWTH * ratio.iloc[0] for ratio in (by_environments, by_examples))
+    in_space = most.masked <= GROWTH * most.plain
+    return [
+        Claim(
+            short="The AND-mask costs what plain training costs",
+            claim="the AND-mask has the same time and space complexity as plain gradient descent",
+            paper="linear in the number of examples that are averaged",
+            ours=f"a backward pass with a vote per environment takes {_words(by_environments)} a plain one "
+            f"with {_sizes(by_environments)} environments of {n_of_most} examples, {_words(by_examples)} "
+            "with "
+            f"{_sizes(by_examples)} examples from each of {e_of_most}; its peak memory with {largest:,} "
+            f"environments of {there} is {most.masked:.0f} MB, the plain one's {most.plain:.0f} MB; "
+            f"{NETWORK}, {costs.device.iloc[0]}, {costs.threads.iloc[0]} threads, one benchmark run",
+            number=f"{by_environments.iloc[-1]:.1f} x plain with {by_environments.index[-1]:,} environments",
+            verdict=_verdict(in_time, in_space),
+        )
+    ]
+
+
+def _verdict(in_time: bool, in_space: bool) -> str:
+    if in_time and in_space:
+        return "reproduced"
+    return "in part: in time" if in_time else "in part: in space" if in_space else "not reproduced"
+
+
+def _words(ratios: pd.Series) -> str:
+    return ", ".join(f"{ratio:.2f}" for ratio in ratios) + " times"
+
+
+def _sizes(ratios: pd.Series) -> str:
+    return ", ".join(f"{size:,}" for size in ratios.index)

@@ -1,0 +1,97 @@
+"""Time and memory of every way to a masked gradient, in one run, on a CPU or a GPU.
+
+Fast ways step in turn, so that a drifting machine drifts for all; those that take a backward pass per
+example once in a process of their own. Memory: the peak of a fresh process beyond model and batch, as Linux
+or CUDA tells it. Ten minutes on an idle machine of two cores.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import torch
+
+from lab.experiments.cost.step_cost import (
+    Step,
+    default_device,
+    median_milliseconds,
+    peak_in_own_process,
+    print_peak,
+)
+from lab.experiments.cost.ways import FEW, ONE_BY_ONE, PLAIN, WAYS, available, hooked
+from lab.experiments.cost.workloads import WORKLOADS, batch, model_of
+from lab.experiments.measurement import Parts, Tables
+
+
+def parts(steps: int | None = None, device: str | None = None, threads: int = 2) -> Parts:
+    """``benchmark/gradients.csv``: a part per network.
+
+    Args:
+        steps: timed steps per fast way (default: a number that suits the network).
+        device: ``cpu`` or ``cuda`` (default: the GPU where there is one).
+        threads: CPU threads.
+    """
+    device = device or default_device()
+    return {
+        name.replace(" ", "_"): partial(_measure, name, steps or workload.steps, device, threads)
+        for name, workload in WORKLOADS.items()
+    }
+
+
+def prepared(name: str, way: str, n_environments: int, n_examples: int, device: str) -> Step:
+    """One step of a way on a model and a batch of its own."""
+    model = hooked(way, model_of(name, device))
+    return partial(WAYS[way], model, *batch(name, n_environments, n_examples, device))
+
+
+def _measure(name: str, steps: int, device: str, threads: int) -> Tables:
+    """A row per way and pair of E and N."""
+    torch.set_num_threads(threads)
+    rows = []
+    for pair in WORKLOADS[name].grid:
+        for row in _measure_pair(name, *pair, steps, device, threads):
+            rows.append({"model": name, "environments": pair[0], "examples": pair[1], **row})
+            rows[-1] |= {"device": device, "threads": threads}
+    return {"benchmark/gradients.csv": pd.DataFrame(rows)}
+
+
+def _measure_pair(
+    name: str, n_environments: int, n_examples: int, steps: int, device: str, threads: int
+) -> list[dict[str, object]]:
+    names = available(name, n_examples)
+    slow = [way for way in names if n_environments > FEW and way in ONE_BY_ONE]
+    ways = {way: prepared(name, way, n_environments, n_examples, device) for way in names if way not in slow}
+    # What a training step takes beside its gradients, whichever way they come about.
+    model = model_of(name, device)
+    for p in model.parameters():
+        p.grad = torch.randn_like(p)
+    times = median_milliseconds({**ways, "Adam": torch.optim.Adam(model.parameters(), 1e-6).step}, steps)
+    adam = times.pop("Adam")
+    peaks: dict[str, float] = {}
+    for way in names:
+        if way in slow or (n_environments, n_examples) in WORKLOADS[name].weighed:
+            n_steps = 1 if way in slow else 3
+            arguments = (name, way, n_environments, n_examples, n_steps, device, threads)
+            _, peaks[way], milliseconds = peak_in_own_process(print_peak_of, *arguments)
+            times.setdefault(way, milliseconds)
+    return [
+        {
+            "way": way,
+            "milliseconds": round(times[way], 2),
+            "times_plain": round(times[way] / times[PLAIN], 2),
+            "times_plain_with_adam": round((times[way] + adam) / (times[PLAIN] + adam), 2),
+            "step_peak_mb": round(peaks[way], 1) if way in peaks else None,
+            "steps": 1 if way in slow else steps,
+        }
+        for way in names
+    ]
+
+
+def print_peak_of(
+    name: str, way: str, n_environments: int, n_examples: int, steps: int, device: str, threads: int
+) -> None:
+    """Print the peak of this process, the step's beyond what was held before, and its milliseconds."""
+    torch.set_num_threads(threads)
+    step, small = (prepared(name, way, n, n_examples, device) for n in (n_environments, 2))
+    print_peak(step, small, steps, device)

@@ -1,0 +1,81 @@
+"""The claim about the Game of Life: only with a teacher is it learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.experiments.distillation.game_of_life_results import ROWS, THESIS, game_of_life
+from lab.experiments.distillation.results import LABELS
+from lab.figures.claims import Claim
+from lab.figures.style import median_and_range
+
+MAJORITY = 0.701
+"""Share of dead centres after three steps: what always saying "dead" gets right."""
+LIFT = 0.1
+"""Above the majority's share, what counts as learned."""
+
+
+def claims(results: Path) -> list[Claim]:
+    """The largest training set of the smaller game, whose seeds are compared, and of the thesis's game."""
+    every = game_of_life(results, "runs")
+    runs = every[every.game == min(every.game)]
+    small, whole = _most(runs), _most(every[every.game == THESIS])
+    best = _by_row(small, "best/test/accuracy")
+    learned = {row: values for row, values in best.items() if row.startswith("learned")}
+    above_none = all(values.min() > best["no_teacher"].max() for values in learned.values())
+    ahead = _ahead_of_frozen(runs)
+    above_frozen = bool(ahead[ahead.n_train == ahead.n_train.max()].ahead.all())
+    there = _by_row(whole, "best/test/accuracy")
+    learns_there = min(v.min() for r, v in there.items() if r.startswith("learned")) > MAJORITY + LIFT
+    top = max(learned, key=lambda row: learned[row].median())
+    return [
+        Claim(
+            short="The Game of Life needs a teacher",
+            claim="Game of Life: without a teacher the student never learns what the last step brings; "
+            "with a learned teacher it does, and better than with a fixed one (thesis, figure 4.6)",
+            paper="17 x 17 cells, 3 steps; no numbers are legible; which fixed teacher is meant is not said",
+            ours=f"{_described(small)}: {_shown(best)}; best test accuracy over training (oracle); the last: "
+            f"{_shown(_by_row(small, 'test/accuracy'))}; median and range, "
+            f"n = {small.groupby('row').seed.nunique().min()} seeds; with "
+            f"{', '.join(map(str, sorted(set(runs.n_train))))} examples a learned teacher's student is "
+            f"above that of the same teacher frozen in {ahead.ahead.sum()} of {len(ahead)} pairs; "
+            f"{_described(whole)}, n = {whole.groupby('row').seed.nunique().min()}: {_shown(there)}",
+            number=f"{100 * learned[top].median():.0f} % against {100 * best['no_teacher'].median():.0f} %",
+            verdict="not reproduced"
+            if not above_none
+            else "in part: a frozen teacher is as good"
+            if not above_frozen
+            else "reproduced"
+            if learns_there
+            else "in part: in a smaller game alone",
+        )
+    ]
+
+
+def _most(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with the largest training set."""
+    largest: pd.DataFrame = runs[runs.n_train == runs.n_train.max()]
+    return largest
+
+
+def _by_row(runs: pd.DataFrame, value: str) -> dict[str, pd.Series]:
+    return {str(row): chosen[value] for row, chosen in runs.groupby("row")}
+
+
+def _described(runs: pd.DataFrame) -> str:
+    steps, size = runs.game.iloc[0]
+    return f"{size} x {size} cells, {steps} steps, {runs.n_train.max()} examples"
+
+
+def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:
+    """For each learned teacher, size, seed: if its student is ``ahead`` of the same teacher's, frozen."""
+    best = runs.set_index(["row", "n_train", "seed"])["best/test/accuracy"]
+    pairs = [key for key in best.index if str(key[0]).startswith("learned")]
+    ahead = [best[key] > best[(str(key[0]).replace("learned", "random"), *key[1:])] for key in pairs]
+    return pd.DataFrame({"n_train": [key[1] for key in pairs], "ahead": ahead})
+
+
+def _shown(values: dict[str, pd.Series]) -> str:
+    return ", ".join(f"{LABELS[row]} {median_and_range(values[row])}" for row in ROWS if row in values)

@@ -1,0 +1,131 @@
+"""What a student's loss has beside the label's, by method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from lab.experiments.distillation.examples import Examples
+from lab.experiments.distillation.problem import Problem
+
+
+class Method(Protocol):
+    """Student, teacher if there is one, and the student's loss."""
+
+    student: nn.Module
+    teacher: nn.Module | None
+    learns_to_teach: bool
+
+    def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
+        """Training loss per example, ``[R, B]``."""
+
+
+class NoTeacher:
+    """The label alone.
+
+    Args:
+        problem: what is learned.
+        others: weights of other methods.
+    """
+
+    teacher: nn.Module | None = None
+    learns_to_teach = False
+
+    def __init__(self, problem: Problem, **others: Any) -> None:
+        self.problem, self.student = problem, problem.student()
+
+    def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
+        """The label's."""
+        return self.problem.label_loss(outputs, examples.targets)
+
+
+class EntropyBonus(NoTeacher):
+    """The label, less the entropy of the outputs times ``entropy_weight`` (thesis, task B)."""
+
+    def __init__(self, problem: Problem, entropy_weight: float, **others: Any) -> None:
+        super().__init__(problem)
+        self.weight = entropy_weight
+        if not hasattr(problem, "entropy"):
+            raise UserError(
+                "method=entropy_bonus needs a problem whose outputs are classes: dataset=noisy_labels"
+            )
+
+    def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
+        """The label's, less the weighted entropy."""
+        entropy: Tensor = self.problem.entropy(outputs)  # type: ignore[attr-defined]
+        return super().loss(outputs, hidden, examples, signal) - self.weight * entropy
+
+
+class Auxiliary(NoTeacher):
+    """The label, and a second head that predicts the privileged data (thesis, section 4.4.3)."""
+
+    def __init__(self, problem: Problem, auxiliary_weight: float, **others: Any) -> None:
+        super().__init__(problem)
+        self.weight = auxiliary_weight
+        if not hasattr(problem, "auxiliary_head"):
+            raise UserError(
+                "method=auxiliary needs a problem with a head that predicts the privileged data: "
+                "dataset=noisy_privileged or mujoco_returns"
+            )
+        self.student = _TwoHeads(self.student, problem.auxiliary_head())
+
+    def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
+        """The label's, and the weighted squared error of the privileged data."""
+        wanted = examples.privileged.flatten(2)
+        error: Tensor = (hidden - wanted).square().mean(-1)
+        return super().loss(outputs, hidden, examples, signal) + self.weight * error
+
+
+class Distill(NoTeacher):
+    """The label, and what a teacher asks for that learns what to ask for."""
+
+    learns_to_teach = True
+
+    def __init__(self, problem: Problem, teaching_weight: float, **others: Any) -> None:
+        super().__init__(problem)
+        self.weight, self.teacher = teaching_weight, problem.teacher()
+
+    def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
+        """The label's, and the weighted teaching loss."""
+        label = super().loss(outputs, hidden, examples, signal)
+        return label + self.weight * self.problem.teaching_loss(hidden, signal)
+
+
+class FixedTeacher(Distill):
+    """A teacher that does not learn: as it begins, or one that knows (thesis, sections 4.4.2 and 4.4.4)."""
+
+    learns_to_teach = False
+
+    def __init__(self, problem: Problem, fixed_teacher: str, **others: Any) -> None:
+        super().__init__(problem, **others)
+        if fixed_teacher == "oracle" and hasattr(problem, "oracle_teacher"):
+            self.teacher = problem.oracle_teacher()
+        elif fixed_teacher != "random":
+            raise UserError(
+                f"fixed_teacher must be random, or oracle with dataset=game_of_life, got {fixed_teacher!r}"
+            )
+
+
+class _TwoHeads(nn.Module):
+    """A student, and a head on its hidden activations."""
+
+    def __init__(self, student: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.student, self.head = student, head
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, hidden = self.student(inputs)
+        return outputs, self.head(hidden)
+
+
+METHODS: dict[str, Callable[..., Method]] = {
+    "distill": Distill,
+    "no_teacher": NoTeacher,
+    "auxiliary": Auxiliary,
+    "fixed_teacher": FixedTeacher,
+    "entropy_bonus": EntropyBonus,
+}
+"""Methods by the name used in configs."""

@@ -1,0 +1,72 @@
+"""The claim that IRM's settings need no test data, with a fourth environment that nothing trains on.
+
+The rule was written on 25 November 2026, before the first run on MNIST ended.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.experiments.irm.results import colored_runs
+from lab.experiments.irm.verdicts import LIMIT, judged, most
+from lab.figures.claims import Claim
+from lab.figures.style import data_sources, median_and_range
+
+STUDY = "colored"
+SHOWN = {"mean": "plain", "irm_penalty": "IRM", "grayscale_mean": "grayscale oracle"}
+ROOM = 0.2
+"""Test accuracy between plain training and the oracle without which there is nothing for IRM to gain."""
+
+
+def claims(results: Path) -> list[Claim]:
+    """From ``irm/colored_runs.csv``: the settings of searches on a validation environment.
+
+    A seed of IRM leaves the colour if its test accuracy is above chance and nearer to the median of the
+    grayscale oracle than to that of plain training. Reproduced: all seeds do. In part: more than half do, by
+    two standard errors. Undecided: the share is within two standard errors of a half, or the oracle is less
+    than 20 points above plain training.
+    """
+    runs = colored_runs(results)
+    test = {name: runs[runs.row == name]["test/accuracy"] for name in SHOWN if (runs.row == name).any()}
+    claim = Claim(
+        short="IRM's settings are found without test data",
+        claim="Colored MNIST: a validation environment, whose colours say nothing, finds settings of IRM and "
+        "a moment to stop with which it leaves the colour",
+        paper="proposed, not tried: a fourth environment for early stopping (reimplementation); the IRM "
+        "authors chose their settings with the test environment in view",
+        ours=_words(runs, test) if test else "",
+        number=f"{100 * test['irm_penalty'].median():.1f} % test accuracy" if "irm_penalty" in test else "",
+        verdict="",
+    )
+    return [judged(claim, _kind(test), results, (STUDY,), LIMIT)]
+
+
+def _left(test: dict[str, pd.Series]) -> pd.Series:
+    """Whether a seed of IRM leaves the colour."""
+    plain, gray = test["mean"].median(), test["grayscale_mean"].median()
+    left: pd.Series = test["irm_penalty"] > max(0.5, (plain + gray) / 2)
+    return left
+
+
+def _kind(test: dict[str, pd.Series]) -> str:
+    if set(test) != set(SHOWN) or test["grayscale_mean"].median() - test["mean"].median() < ROOM:
+        return "undecided"
+    left = _left(test)
+    if left.all():
+        return "reproduced"
+    return {"yes": "in part", "no": "not reproduced", "open": "undecided"}[most(left.mean(), len(left))]
+
+
+def _words(runs: pd.DataFrame, test: dict[str, pd.Series]) -> str:
+    each = ", ".join(f"{SHOWN[name]} {median_and_range(values)}" for name, values in test.items())
+    seeds = min(len(values) for values in test.values())
+    left = ""
+    if set(test) == set(SHOWN):
+        is_left = _left(test)
+        left = f"; above chance and nearer to the oracle in {is_left.sum()} of {len(is_left)} seeds of IRM"
+    return (
+        f"test accuracy: {each}{left}; median and range, n = {seeds} seeds, selection: "
+        f"{', '.join(runs.selection.unique())}; {data_sources(runs)}"
+    )

@@ -1,0 +1,130 @@
+"""What the IRM figures and tables share: published values, names of rows, kinds of outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.figures.pending import progress_in_words, read_curves, read_done
+from lab.figures.style import COLORS, LABELS
+
+FOLDER = Path("irm")
+
+EXPLAINER_WEIGHTS = {
+    "irm_penalty": (1.006, 1.000, 0.014, 0.015),
+    "mean": (0.649, 0.691, 0.335, 0.340),
+}
+"""Learned weights of X1, X2, Z1, Z2 that the explainer prints."""
+
+EXPLAINER_ERRORS = {
+    "irm_penalty": (0.0006, 0.0198, 1.9405),
+    "mean": (0.2302, 0.2371, 1.1020),
+}
+"""Its test errors at s = 0.01, 0.1, 1."""
+
+PUBLISHED = {"irm_penalty": (0.708, 0.669), "mean": (0.874, 0.171), "grayscale_mean": (0.735, 0.730)}
+"""Train and test accuracy on Colored MNIST, mean over ten restarts (Arjovsky et al., table 1)."""
+PUBLISHED_DEVIATIONS = {
+    "irm_penalty": (0.009, 0.025),
+    "mean": (0.002, 0.006),
+    "grayscale_mean": (0.002, 0.004),
+}
+"""Standard deviations over those restarts, from the same table."""
+PUBLISHED_RESTARTS = 10
+
+SCALES = ("0.01", "0.1", "1")
+ROWS = ("mean", "irm_penalty", "grayscale_mean", "and_mask", "geometric_mean")
+ROW_LABELS = {
+    **LABELS,
+    "grayscale_mean": "grayscale oracle",
+    "grayscale_and_mask": "grayscale with AND-mask",
+}
+ROW_COLORS = {**COLORS, "grayscale_mean": "#000000"}
+
+OWN_PACE = "own pace"
+
+SCHEDULES = {
+    "constant 10": "constant: 10",
+    "constant 100": "constant: 100",
+    "constant 1000": "constant: 1,000",
+    "constant": "constant: the searched weight",
+    "ramp 1.6": "ramp: by the power of 1.6",
+    "step": "step: plain training, then a jump",
+    "step to 10": "step: a jump to 10 only",
+    OWN_PACE: "ramp: power 1.6 over 9,480 batches",
+    "ramp 8": "ramp: by the power of 8 (late)",
+}
+NAMED_WEIGHTS = ("10", "100", "1000")
+"""Final weights of the penalty beside the one that the search found."""
+OUTCOMES = {
+    "success": "train > 70 %, test > 60 %",
+    "collapsed": "collapsed to a constant",
+    "plain": "plain training's solution (train > 80 %, test < 30 %)",
+    "between": "in between",
+}
+OUTCOME_COLORS = {"success": "#009E73", "collapsed": "#000000", "plain": "#D55E00", "between": "#56B4E9"}
+
+
+def colored_runs(results: Path, kind: str = "runs", name: str = "colored") -> pd.DataFrame:
+    """Runs that are done, or their curves, on Colored MNIST with a column ``row``, a key of ``ROW_LABELS``.
+
+    ``name`` is ``colored``, the searched settings, or ``paper``, the IRM authors' protocol.
+    """
+    read = read_curves if kind == "curves" else read_done
+    table = read(results / FOLDER / f"{name}_{kind}.csv")
+    if table.empty:
+        return table.assign(row=pd.Series(dtype=str))
+    gray = "grayscale_" + table.aggregator
+    # Beside rows of pending runs, truth values are read as text.
+    is_gray = table["dataset.grayscale"].astype(str) == "True"
+    return table.assign(row=table.aggregator.where(~is_gray, gray))
+
+
+def mean_and_deviation(values: pd.Series) -> str:
+    """Of accuracies, in per cent; a single one has no deviation."""
+    deviation = f" ± {100 * values.std():.1f}" if len(values) > 1 else ""
+    return f"{100 * values.mean():.1f}{deviation}"
+
+
+def pending(results: Path, *names: str) -> str:
+    """How many runs of the first study that is not finished are done; nothing where all are."""
+    for name in names:
+        words = progress_in_words(results / FOLDER / f"{name}_runs.csv")
+        if words:
+            return words
+    return ""
+
+
+def stability_runs(results: Path) -> pd.DataFrame:
+    """Finished runs of both studies of schedules: ``schedule``, a key of ``SCHEDULES``, and ``outcome``."""
+    runs = read_done(results / FOLDER / "stability_runs.csv")
+    runs = runs.assign(schedule=[_schedule(run) for _, run in runs.iterrows()])
+    ramp = read_done(results / FOLDER / "ramp_runs.csv").assign(schedule=OWN_PACE)
+    runs = pd.concat([table for table in (runs, ramp) if len(table)] or [runs], ignore_index=True)
+    return runs.assign(outcome=[outcome(run) for _, run in runs.iterrows()])
+
+
+def _schedule(run: pd.Series) -> str:
+    kind = str(run["aggregator.schedule"])
+    if kind == "ramp":
+        return f"ramp {float(run['aggregator.ramp_power']):g}"
+    weight = f"{float(run['aggregator.penalty_weight']):g}"
+    # Other weights are the one that the search found.
+    return f"{kind} {'to ' * (kind == 'step')}{weight}" if weight in NAMED_WEIGHTS else kind
+
+
+def passes(table: pd.DataFrame) -> pd.Series:
+    """Whether runs, or evaluations, are above the bar that the reimplementation reaches."""
+    above: pd.Series = (table["train/accuracy"] > 0.7) & (table["test/accuracy"] > 0.6)
+    return above
+
+
+def outcome(run: pd.Series) -> str:
+    """A key of ``OUTCOMES``. Collapse is what the run itself warned of, without looking at test data."""
+    train, test = run["train/accuracy"], run["test/accuracy"]
+    if str(run.get("warning", "")).startswith("the outputs have collapsed"):
+        return "collapsed"
+    if train > 0.7 and test > 0.6:
+        return "success"
+    return "plain" if train > 0.8 and test < 0.3 else "between"

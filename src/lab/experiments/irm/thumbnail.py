@@ -1,0 +1,34 @@
+"""Colored MNIST, test accuracy by step: IRM, plain training, AND-mask, and what the digit alone is worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from lab.experiments.irm.results import ROW_COLORS, colored_runs
+from lab.figures.style import GREY, as_percent
+from lab.figures.thumbnails import label, new_thumbnail
+
+STYLES = {"irm_penalty": "-", "mean": "-", "and_mask": "--"}
+
+
+def draw(results: Path) -> Figure:
+    """Thin each seed, thick their median."""
+    curves = colored_runs(results, "curves")
+    figure, axes = new_thumbnail("test accuracy by step")
+    if curves.empty:
+        label(axes, 1, 0.5, "pending", ROW_COLORS["irm_penalty"])
+        return figure
+    for row, style in STYLES.items():
+        seeds = curves[curves.row == row].pivot(index="step", columns="seed", values="test/accuracy")
+        axes.plot(seeds.index, seeds, color=ROW_COLORS[row], lw=0.4, alpha=0.35)
+        axes.plot(seeds.index, seeds.median(axis=1), style, color=ROW_COLORS[row], lw=2)
+    end = curves.step.max()
+    axes.axhline(0.75, color=GREY, lw=0.8, ls=":")
+    label(axes, end, 0.82, "ideal", GREY)
+    label(axes, end, 0.48, "IRM", ROW_COLORS["irm_penalty"])
+    label(axes, 0, 0.27, "plain training", ROW_COLORS["mean"], "left")
+    label(axes, end, 0.03, "AND-mask", ROW_COLORS["and_mask"])
+    as_percent(axes)
+    return figure

@@ -1,0 +1,40 @@
+"""How the claims about Colored MNIST say what became of them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from lab.experiments.irm.results import pending
+from lab.figures.claims import Claim
+from lab.figures.pending import number_of_runs
+
+LIMIT = "with fewer images"
+"""What keeps a verdict from being that of the source's own setting: 5,000 images in each environment."""
+
+
+def most(share: float, n: int) -> str:
+    """Whether a share of ``n`` seeds is above a half; ``open`` within two standard errors of it."""
+    if abs(share - 0.5) <= 2 * math.sqrt(share * (1 - share) / n):
+        return "open"
+    return "yes" if share > 0.5 else "no"
+
+
+def judged(claim: Claim, kind: str, results: Path, studies: tuple[str, ...], limit: str = "") -> Claim:
+    """The claim with its verdict: a kind with a limit, or pending while runs of a study are missing.
+
+    Args:
+        claim: its ``ours`` and ``number`` may be empty.
+        kind: ``reproduced``, ``in part``, ``not reproduced`` or ``undecided``, perhaps with words after it.
+        results: the folder of committed CSV files.
+        studies: names of tables of runs.
+        limit: of the setting, which makes "reproduced" a "pattern reproduced".
+    """
+    unfinished = pending(results, *studies)
+    if unfinished:
+        ours = f"{claim.ours}; {unfinished}" if claim.ours else f"no number yet: {unfinished}"
+        number = number_of_runs(unfinished)
+        return claim._replace(ours=ours, number=number, verdict=f"pending: {unfinished}")
+    if limit and kind == "reproduced":
+        return claim._replace(verdict=f"pattern reproduced {limit}")
+    return claim._replace(verdict=f"{kind}, {limit}" if limit else kind)

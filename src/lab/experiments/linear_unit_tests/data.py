@@ -1,0 +1,105 @@
+"""A problem with many seeds: what is trained on, chosen by and tested on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from ilc.errors import UserError
+from lab.experiments.linear_unit_tests.problems import PROBLEMS, TEST, Environments
+from lab.experiments.linear_unit_tests.risks import LogisticRisk, Risk, SquaredError
+
+SPLITS = ("train", "validation", TEST)
+
+
+class UnitTests:
+    """Every split of S data seeds, as a risk of the weights.
+
+    Args:
+        seed: the first data seed; the next has the next.
+        n_seeds: S.
+        problem: 1, 1s, 2, 2s, 3 or 3s; see ``problems``.
+        shuffled: the spurious features say nothing anywhere: what the oracle learns from.
+        n_environments: E, 2 to 10 in the paper.
+        invariant_dimensions: of the features whose relation to the target is the same everywhere.
+        spurious_dimensions: of the others.
+        examples_per_environment: N, of each split.
+        rotation: of the problems with an s, how far the inputs are turned: 1 is the paper's rotation, 0 none.
+
+    Raises:
+        UserError: no such problem, or a number out of range.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        n_seeds: int,
+        shuffled: bool,
+        problem: str | int,
+        n_environments: int = 3,
+        invariant_dimensions: int = 5,
+        spurious_dimensions: int = 5,
+        examples_per_environment: int = 10_000,
+        rotation: float = 1.0,
+    ) -> None:
+        self.problem = str(problem)
+        _check(self.problem, n_seeds, n_environments, invariant_dimensions, spurious_dimensions)
+        if examples_per_environment < 2 or not 0 <= rotation <= 1:
+            raise UserError(
+                "dataset.examples_per_environment must be at least 2 and dataset.rotation in [0, 1], got "
+                f"{examples_per_environment} and {rotation}"
+            )
+        self.seeds = list(range(seed, seed + n_seeds))
+        self.n_environments = n_environments
+        self.n_parameters = invariant_dimensions + spurious_dimensions + 1
+        self.source = f"linear unit test {self.problem} (generated)"
+        self._digest = hashlib.sha256()
+        kind: type[Risk] = SquaredError if self.problem.startswith("1") else LogisticRisk
+        parts: dict[str, list[Risk]] = {split: [] for split in SPLITS}
+        for each in self.seeds:
+            # As the authors seed it, so that their data seed is ours.
+            random = torch.Generator().manual_seed(each)
+            made = PROBLEMS[self.problem[0]](
+                n_environments, invariant_dimensions, spurious_dimensions, random
+            )
+            if self.problem.endswith("s"):
+                made.turn(rotation)
+            for split in SPLITS:
+                drawn = self._drawn(made, examples_per_environment, TEST if shuffled else split)
+                parts[split].append(kind.of(*drawn))
+        self.risks = {split: kind.joined(each) for split, each in parts.items()}
+
+    def _drawn(self, made: Environments, n: int, split: str) -> tuple[Tensor, Tensor]:
+        """Inputs ``[E, N, P]``, of which the last is 1, and targets ``[E, N]``."""
+        inputs, targets = [], []
+        for environment in range(made.n_environments):
+            x, y = made.sample(n, environment, split)
+            inputs.append(torch.cat([x, torch.ones(len(x), 1)], 1))
+            targets.append(y)
+        stacked = torch.stack(inputs), torch.stack(targets)
+        for values in stacked:
+            self._digest.update(values.numpy().tobytes())
+        return stacked
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all values."""
+        return self._digest.hexdigest()
+
+    def to(self, device: torch.device) -> Iterator[tuple[str, Risk]]:
+        """The risks by split, on a device."""
+        return ((split, risk.to(device)) for split, risk in self.risks.items())
+
+
+def _check(problem: str, n_seeds: int, n_environments: int, n_invariant: int, n_spurious: int) -> None:
+    known = [number + turned for number in PROBLEMS for turned in ("", "s")]
+    if problem not in known:
+        raise UserError(f"dataset.problem must be one of {', '.join(known)}, got {problem!r}")
+    if n_seeds < 1 or n_environments < 2 or n_invariant < 1 or n_spurious < 0:
+        raise UserError(
+            "linear unit tests need n_seeds of at least 1, dataset.n_environments of at least 2, "
+            "dataset.invariant_dimensions of at least 1 and dataset.spurious_dimensions of at least 0, got "
+            f"{n_seeds}, {n_environments}, {n_invariant} and {n_spurious}"
+        )

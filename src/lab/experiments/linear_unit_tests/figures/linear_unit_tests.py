@@ -1,0 +1,79 @@
+"""Linear unit tests, three environments and 5 + 5 dimensions: our test errors beside the published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lab.experiments.linear_unit_tests.results import LABELS, beside_published
+from lab.figures.style import COLORS, GREY, new_figure, stamp
+
+
+def draw(results: Path) -> Figure:
+    """A column per problem, upright and turned; bars are deviations over data seeds, not of the mean."""
+    table = _cell(results)
+    numbers, turned = sorted({name[0] for name in table.problem}), ("", "s")
+    figure = new_figure(n_columns=len(numbers), n_rows=2, width=3.6, height=2.7)
+    panels = figure.subplots(2, len(numbers), sharey=True, squeeze=False)
+    for row, suffix in zip(panels, turned, strict=True):
+        for axes, number in zip(row, numbers, strict=True):
+            _panel(axes, table[table.problem == number + suffix])
+            axes.set_title(f"problem {number}{suffix}", fontsize=10)
+    for axes in panels[-1]:
+        axes.set_xlabel("test error")
+    panels[0, 0].set_yticks(range(len(LABELS)), list(LABELS.values()))
+    panels[0, 0].set_ylim(len(LABELS) - 0.5, -0.5)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), fontsize=8, loc="outside right center")
+    n = ", ".join(map(str, sorted(table.n_seeds.unique())))
+    stamp(
+        figure,
+        f"mark: mean, bar: standard deviation over n = {n} data seeds; best of 20 draws by validation;\n"
+        "three environments, 5 + 5 dimensions; an s: inputs turned; generated data",
+    )
+    return figure
+
+
+def _panel(axes: Axes, runs: pd.DataFrame) -> None:
+    places = runs.method.map({method: place for place, method in enumerate(LABELS)}).astype(float)
+    for ours, off, values, deviations in (
+        (True, -0.13, runs["test/error"], runs["test/error_std"]),
+        (False, 0.13, runs.published, runs.published_std),
+    ):
+        axes.errorbar(
+            values,
+            places + off,
+            xerr=deviations,
+            fmt="o" if ours else "D",
+            color=COLORS["and_mask"] if ours else GREY,
+            mfc=None if ours else "white",
+            label="ours" if ours else "published",
+        )
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """A row per problem and method."""
+    rows = []
+    for _, run in _cell(results).iterrows():
+        known = pd.notna(run.published)
+        rows.append(
+            {
+                "problem": run.problem,
+                "method": LABELS[run.method],
+                "test error": f"{run['test/error']:.3f} ± {run['test/error_std']:.3f}",
+                "published": f"{run.published:.3f} ± {run.published_std:.3f}" if known else "",
+                "apart, in published deviations": f"{abs(run.apart):.4f}" if known else "",
+                "chosen learning rate": f"{run['chosen/lr']:.2g}",
+                "theirs": f"{run.chosen_lr:.2g}" if known else "",
+                "n": str(run.n_seeds),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _cell(results: Path) -> pd.DataFrame:
+    table = beside_published(results)
+    chosen: pd.DataFrame = table[(table.n_environments == 3) & (table.spurious_dimensions == 5)]
+    return chosen

@@ -1,0 +1,257 @@
+"""Risks of linear models in S data seeds and E environments, for M models each, all at once.
+
+Letters: S data seeds, E environments, N examples, P parameters (the last is the bias), M models per seed.
+Weights are ``[S, P, M]``, what belongs to environments ``[S, E, P, M]``.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from ilc.kernels.compiled import usable
+from lab.experiments.linear_unit_tests.logistic_kernel import gradient_sums, hessian_sums
+
+# Outputs held at once, [models, examples]: on a CPU they stay in its cache, a GPU wants them all.
+_OUTPUTS_AT_ONCE = {"cpu": 2**18}
+_OUTPUTS_AT_ONCE_ON_ACCELERATORS = 2**30
+
+
+class Point(Protocol):
+    """What is known of the risks at some weights."""
+
+    gradients: Tensor
+    """In every environment, ``[S, E, P, M]``."""
+
+    @property
+    def risks(self) -> Tensor:
+        """In every environment, ``[S, E, M]``."""
+
+    def hessian_products(self, directions: Tensor) -> Tensor:
+        """The Hessian in every environment times ``directions`` ``[S, E, P, M]``."""
+
+
+class Risk(Protocol):
+    """The mean loss of each environment as a function of the weights."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the weights should be."""
+
+    @property
+    def seeds_at_once(self) -> int:
+        """How many seeds to train side by side."""
+
+    @classmethod
+    def of(cls, inputs: Tensor, targets: Tensor) -> Self:
+        """Of one seed, from inputs ``[E, N, P]`` and targets ``[E, N]``."""
+
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """Of several seeds."""
+
+    def to(self, device: torch.device) -> Self:
+        """The same on a device."""
+
+    def of_seeds(self, seeds: slice) -> Self:
+        """Of some of the seeds."""
+
+    def at(self, weights: Tensor) -> Point:
+        """Gradients and Hessians there."""
+
+    def errors(self, weights: Tensor) -> Tensor:
+        """What the paper reports, ``[S, E, M]``: mean squared error, or the share of wrong classes."""
+
+
+class SquaredError:
+    """``mean (x w - y)^2`` from its sufficient statistics; N examples cost as much as one.
+
+    Attributes:
+        second: mean of ``x x^T``, ``[S, E, P, P]``.
+        cross: mean of ``x y``, ``[S, E, P, 1]``.
+        power: mean of ``y^2``, ``[S, E, 1]``.
+    """
+
+    dtype = torch.float64  # Small differences of large sums.
+
+    def __init__(self, second: Tensor, cross: Tensor, power: Tensor) -> None:
+        self.second, self.cross, self.power = second, cross, power
+
+    @property
+    def seeds_at_once(self) -> int:
+        """All: there is little to hold."""
+        return len(self.second)
+
+    @classmethod
+    def of(cls, inputs: Tensor, targets: Tensor) -> Self:
+        """Of one seed."""
+        x, y = inputs.to(cls.dtype), targets.to(cls.dtype)[..., None]
+        n = x.shape[1]
+        power = y.square().mean(1)
+        return cls((x.mT @ x / n)[None], (x.mT @ y / n)[None], power[None])
+
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """Of several seeds."""
+        return cls(*(torch.cat(each) for each in zip(*(part.tensors for part in parts), strict=True)))
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All three."""
+        return self.second, self.cross, self.power
+
+    def to(self, device: torch.device) -> Self:
+        """The same on a device."""
+        return type(self)(*(each.to(device) for each in self.tensors))
+
+    def of_seeds(self, seeds: slice) -> Self:
+        """Of some of the seeds."""
+        return type(self)(*(each[seeds] for each in self.tensors))
+
+    def at(self, weights: Tensor) -> _OfSquares:
+        """Gradients and Hessians there."""
+        return _OfSquares(self, weights)
+
+    def errors(self, weights: Tensor) -> Tensor:
+        """``w A w - 2 c w + mean y^2``."""
+        w = weights[:, None]
+        return (w * (self.second @ w - 2 * self.cross)).sum(2) + self.power
+
+
+class _OfSquares:
+    def __init__(self, risk: SquaredError, weights: Tensor) -> None:
+        self._risk, self._weights = risk, weights
+        self.gradients = 2 * (risk.second @ weights[:, None] - risk.cross)
+
+    @property
+    def risks(self) -> Tensor:
+        """The mean squared error."""
+        return self._risk.errors(self._weights)
+
+    def hessian_products(self, directions: Tensor) -> Tensor:
+        """``2 A u``, wherever the weights are."""
+        return 2 * (self._risk.second @ directions)
+
+
+class LogisticRisk:
+    """``mean log(1 + exp(-m))`` of margins ``m = z w``; there are no sufficient statistics.
+
+    Attributes:
+        examples: z, the inputs where the class is 1 and their negatives where it is 0, ``[S, E, P, N]``.
+    """
+
+    dtype = torch.float32
+
+    def __init__(self, examples: Tensor) -> None:
+        self.examples = examples
+        self._scratch: dict[str, Tensor] = {}
+
+    @property
+    def seeds_at_once(self) -> int:
+        """One on a CPU, in whose cache its examples stay for many steps; on a GPU all."""
+        return 1 if self.examples.device.type == "cpu" else len(self.examples)
+
+    @classmethod
+    def of(cls, inputs: Tensor, targets: Tensor) -> Self:
+        """Of one seed."""
+        return cls((inputs * (2 * targets[..., None] - 1)).mT.contiguous()[None])
+
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """Of several seeds."""
+        return cls(torch.cat([part.examples for part in parts]))
+
+    def to(self, device: torch.device) -> Self:
+        """The same on a device."""
+        return type(self)(self.examples.to(device))
+
+    def of_seeds(self, seeds: slice) -> Self:
+        """Of some of the seeds."""
+        return type(self)(self.examples[seeds])
+
+    def at(self, weights: Tensor) -> Point:
+        """Gradients and Hessians there, until the next call."""
+        return (_OfMarginsAgain if usable(self.examples) else _OfMargins)(self, weights)
+
+    def errors(self, weights: Tensor) -> Tensor:
+        """The share of margins that are not positive."""
+        wrong = [(w @ z <= 0).to(self.dtype).mean(2) for z, w in self.few(self.rows(weights))]
+        return torch.cat(wrong).reshape(*self.examples.shape[:2], -1)
+
+    def rows(self, weights: Tensor) -> Tensor:
+        """Weights ``[S, P, M]`` for every environment, ``[S, E, M, P]``."""
+        return weights.mT[:, None].expand(-1, self.examples.shape[1], -1, -1)
+
+    def few(self, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Examples ``[few, P, N]`` and rows ``[few, M, P]`` of as many environments as go at once."""
+        z, v = self.examples.flatten(0, 1), rows.flatten(0, 1)
+        budget = _OUTPUTS_AT_ONCE.get(z.device.type, _OUTPUTS_AT_ONCE_ON_ACCELERATORS)
+        few = max(1, budget // (z.shape[2] * v.shape[1]))
+        return list(zip(torch.split(z, few), torch.split(v, few), strict=True))
+
+    def products(self, name: str, rows: Tensor, z: Tensor) -> Tensor:
+        """``rows @ z`` in memory that is kept, because new memory costs as much as the product."""
+        shape = (*rows.shape[:2], z.shape[2])
+        if name not in self._scratch or self._scratch[name].shape != shape:
+            self._scratch[name] = z.new_empty(shape)
+        return torch.bmm(rows, z, out=self._scratch[name])
+
+    def by_environment(self, sums: list[Tensor]) -> Tensor:
+        """Sums ``[few, M, P]`` as means ``[S, E, P, M]``."""
+        means = torch.cat(sums).div_(self.examples.shape[3])
+        return means.reshape(*self.examples.shape[:2], *means.shape[1:]).mT
+
+
+class _OfMargins:
+    """By PyTorch: on accelerators, and where numba is not installed."""
+
+    def __init__(self, risk: LogisticRisk, weights: Tensor) -> None:
+        self._risk = risk
+        self._unlikely: list[Tensor] = []
+        sums = []
+        # Of the negative weights, so that no pass over the margins turns their sign.
+        for part, (z, w) in enumerate(risk.few(risk.rows(-weights))):
+            unlikely = risk.products(f"margins {part}", w, z).sigmoid_()
+            sums.append(torch.bmm(unlikely, z.mT))
+            self._unlikely.append(unlikely)
+        self.gradients = risk.by_environment(sums).neg_()
+        """``-mean sigmoid(-m) z``."""
+
+    @property
+    def risks(self) -> Tensor:
+        """``-mean log(1 - sigmoid(-m))``."""
+        found = [-torch.log1p(-unlikely).mean(2) for unlikely in self._unlikely]
+        return torch.cat(found).reshape(*self._risk.examples.shape[:2], -1)
+
+    def hessian_products(self, directions: Tensor) -> Tensor:
+        """``mean sigmoid(-m) (1 - sigmoid(-m)) (z u) z``."""
+        sums = []
+        parts = self._risk.few(directions.mT)
+        for unlikely, (z, u) in zip(self._unlikely, parts, strict=True):
+            slopes = self._risk.products("slopes", u, z).mul_(unlikely)
+            sums.append(torch.bmm(slopes.addcmul_(slopes, unlikely, value=-1), z.mT))
+        return self._risk.by_environment(sums)
+
+
+class _OfMarginsAgain:
+    """By kernels, which find the margins anew for Hessians: that is faster than to keep and read them."""
+
+    def __init__(self, risk: LogisticRisk, weights: Tensor) -> None:
+        self._risk = risk
+        self._rows = risk.rows(weights).flatten(0, 1)
+        sums = gradient_sums(risk.examples.flatten(0, 1), self._rows)
+        self.gradients = risk.by_environment([sums]).neg_()
+
+    @property
+    def risks(self) -> Tensor:
+        """``mean log(1 + exp(-m))``."""
+        margins = self._risk.products("margins", self._rows, self._risk.examples.flatten(0, 1))
+        losses = torch.nn.functional.softplus(margins.neg_()).mean(2)
+        return losses.reshape(*self._risk.examples.shape[:2], -1)
+
+    def hessian_products(self, directions: Tensor) -> Tensor:
+        """``mean sigmoid(-m) (1 - sigmoid(-m)) (z u) z``."""
+        rows = directions.mT.flatten(0, 1)
+        return self._risk.by_environment([hessian_sums(self._risk.examples.flatten(0, 1), self._rows, rows)])

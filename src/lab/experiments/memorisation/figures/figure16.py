@@ -1,0 +1,38 @@
+"""Figure 16: test accuracy beside the training accuracy of figure 8."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from lab.experiments.memorisation.results import (
+    NOISE,
+    THRESHOLD,
+    about,
+    draw_thresholds,
+    mark_chance,
+    pending,
+    runs_of,
+    seeds_per,
+)
+from lab.figures.pending import pending_figure
+from lab.figures.style import as_percent, new_figure, stamp
+
+
+def draw(results: Path, name: str = "random_labels") -> Figure:
+    """Solid lines and full marks: training; dashed lines and hollow marks: test, with true labels."""
+    runs = runs_of(results, name)
+    if runs.empty:
+        return pending_figure(pending(results, name))
+    figure = new_figure(width=6.0, height=3.6)
+    axes = figure.subplots()
+    draw_thresholds(axes, runs, "train/accuracy", "-", ", train")
+    draw_thresholds(axes, runs, "test/accuracy", "--", ", test")
+    as_percent(axes)
+    mark_chance(axes)
+    axes.set_ylabel("accuracy, last epoch")
+    axes.legend(loc="best", fontsize=9)
+    n = seeds_per(runs, [THRESHOLD, NOISE])
+    stamp(figure, about(runs, f"lines: median, marks: each seed, {n}", pending(results, name)))
+    return figure

@@ -1,0 +1,14 @@
+"""Figures 8 and 16 on the 60,000 images of Fashion-MNIST."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from lab.experiments.memorisation.figures import figure16
+
+
+def draw(results: Path) -> Figure:
+    """As ``figure16``."""
+    return figure16.draw(results, "random_labels_fashion")

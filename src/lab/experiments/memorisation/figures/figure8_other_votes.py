@@ -1,0 +1,73 @@
+"""Training with the authors' exact vote beside the local one, with and without rescaling, over the epochs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lab.experiments.memorisation.results import (
+    NOISE,
+    THRESHOLD,
+    about,
+    curves_of,
+    draw_seeds,
+    mark_chance,
+    pending,
+    runs_of,
+    seeds_per,
+)
+from lab.figures.pending import pending_figure
+from lab.figures.style import COLORS, GREY, as_percent, new_figure, stamp
+
+NAME = "other_votes"
+PANELS = (
+    (1.0, "train/accuracy", "random labels,\ntraining set"),
+    (0.0, "test/accuracy", "true labels,\ntest set"),
+    (0.25, "train/accuracy_mislabeled", "a quarter redrawn,\nwrong labels"),
+    (0.25, "test/accuracy", "a quarter redrawn,\ntest set"),
+)
+LINES = (
+    ("plain training", GREY, ":"),
+    ("exact vote (the authors')", COLORS["and_mask"], "-"),
+    ("local vote", COLORS["mean"], "--"),
+    ("local vote, not rescaled", COLORS["geometric_mean"], "-."),
+)
+
+
+def draw(results: Path) -> Figure:
+    """A panel per kind of label and measure, a line per vote."""
+    runs = runs_of(results, NAME)
+    if runs.empty:
+        return pending_figure(pending(results, NAME))
+    curves = curves_of(results, NAME)
+    figure = new_figure(n_columns=4, width=2.7, height=2.8)
+    panels = figure.subplots(1, 4, sharey=True)
+    votes = _vote(curves)
+    for axes, (noise, key, title) in zip(panels, PANELS, strict=True):
+        for name, color, style in LINES:
+            chosen = curves[(votes == name) & (curves[NOISE] == noise)]
+            if len(chosen):
+                draw_seeds(axes, chosen, key, color, style, name)
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel("epoch")
+        as_percent(axes)
+        mark_chance(axes)
+    panels[0].set_ylabel("accuracy")
+    handles, labels = max(
+        (axes.get_legend_handles_labels() for axes in panels), key=lambda both: len(both[1])
+    )
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
+    n = seeds_per(runs, [NOISE])
+    text = f"{n}, {runs['dataset.n_environments'].max():,} images; masks at {runs[THRESHOLD].max():g}"
+    stamp(figure, about(runs, text, pending(results, NAME), votes="votes as named"))
+    return figure
+
+
+def _vote(table: pd.DataFrame) -> pd.Series:
+    """Which of ``LINES`` a row belongs to."""
+    plain, exact, local, bare = (name for name, _, _ in LINES)
+    rescaled = table["aggregator.rescale"].map({True: local, "True": local}).fillna(bare)
+    votes = rescaled.where(table.gradients != "per_example_loss", exact)
+    return votes.mask((table.aggregator == "mean") | (table[THRESHOLD] == 0), plain)

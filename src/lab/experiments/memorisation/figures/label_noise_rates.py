@@ -1,0 +1,40 @@
+"""A table: label noise at every learning rate of the paper, over the whole curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.experiments.memorisation.results import curves_of, pending, runs_of
+from lab.figures.style import LABELS
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """Per method and learning rate median and range over the seeds, in per cent; every rate that was run."""
+    if runs_of(results, "label_noise").empty:
+        return pd.DataFrame([{"pending": pending(results, "label_noise")}])
+    curves = curves_of(results, "label_noise")
+    rows = []
+    for (aggregator, lr), chosen in curves.groupby(["aggregator", "optimizer.lr"], sort=True):
+        by_seed = chosen.sort_values("epoch").groupby("seed")
+        test, wrong = by_seed["test/accuracy"], by_seed["train/accuracy_mislabeled"]
+        rows.append(
+            {
+                "method": LABELS[str(aggregator)],
+                "learning rate": f"{lr:g}",
+                "seeds": len(by_seed),
+                "wrong labels fitted, last epoch": _range(wrong.last()),
+                "test, highest": _range(test.max()),
+                "test, last epoch": _range(test.last()),
+                "test, highest minus last": _range(test.max() - test.last()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _range(values: pd.Series) -> str:
+    median = f"{100 * values.median():.1f}"
+    if len(values) == 1:
+        return median
+    return f"{median} ({100 * values.min():.1f} to {100 * values.max():.1f})"

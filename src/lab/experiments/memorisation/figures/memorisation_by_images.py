@@ -1,0 +1,117 @@
+"""Where the mask stops memorising random labels, by the number of images per parameter of the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lab.experiments.memorisation.results import (
+    IMAGES,
+    RATE_FALLS,
+    THRESHOLD,
+    about,
+    curves_of,
+    mark_chance,
+    pending,
+    runs_of,
+    seeds_per,
+)
+from lab.figures.pending import pending_figure
+from lab.figures.style import as_percent, new_figure, stamp
+
+NAME = "number_of_images"
+WIDTH = "model.width"
+EQUAL_EPOCHS = 40
+COLORS = {4: "#E69F00", 8: "#0072B2", 16: "#009E73", 32: "#CC79A7"}
+MARKERS = {4: "v", 8: "o", 16: "s", 32: "^"}
+STILL_RISING = 0.02
+"""Training accuracy gained at the last learning rate from which a run counts as still rising."""
+
+
+def draw(results: Path) -> Figure:
+    """A row for equal epochs and one for equal steps; left by images, right by images per parameter."""
+    runs = runs_of(results, NAME)
+    if runs.empty:
+        return pending_figure(pending(results, NAME))
+    runs = runs.assign(rising=_rise(curves_of(results, NAME)).reindex(runs["run"]).to_numpy())
+    figure = new_figure(n_columns=2, n_rows=2, width=4.2, height=2.9)
+    panels = figure.subplots(2, 2, sharey=True)
+    kinds = {
+        f"{EQUAL_EPOCHS} epochs each": runs.epoch == EQUAL_EPOCHS,
+        "some 12,000 steps each": runs.epoch != EQUAL_EPOCHS,
+    }
+    for row, (words, chosen) in zip(panels, kinds.items(), strict=True):
+        some = runs[chosen]
+        _draw(row[0], some, some[IMAGES])
+        _draw(row[1], some, some[IMAGES] / some.parameters)
+        row[0].set_ylabel(f"random labels fitted\n{words}")
+    panels[1][0].set_xlabel("training images")
+    panels[1][1].set_xlabel("training images per parameter")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
+    n = seeds_per(runs, [THRESHOLD, IMAGES, WIDTH, "epoch"])
+    text = (
+        f"each mark a run, lines: median, {n}; full: mask at 0.2, hollow: plain training; "
+        "larger marks: two points or more came at the last learning rate"
+    )
+    stamp(figure, about(runs, text, pending(results, NAME)))
+    return figure
+
+
+def _draw(axes: Axes, runs: pd.DataFrame, places: pd.Series) -> None:
+    """Final training accuracy against ``places`` on a logarithmic scale, a colour per width."""
+    axes.set_xscale("log")
+    as_percent(axes)
+    mark_chance(axes)
+    for width, color in COLORS.items():
+        for threshold in sorted(runs[THRESHOLD].unique()):
+            own = runs[(runs[WIDTH] == width) & (runs[THRESHOLD] == threshold)]
+            if own.empty:
+                continue
+            masked = threshold > 0
+            at = places.loc[own.index]
+            medians = own.groupby(at)["train/accuracy"].median()
+            label = f"width {width}" if masked else None
+            axes.plot(medians.index, medians, "-" if masked else ":", color=color, lw=1.2, label=label)
+            for rising, size in ((False, 5), (True, 8)):
+                some = (own.rising >= STILL_RISING) == rising
+                axes.plot(
+                    at[some],
+                    own["train/accuracy"][some],
+                    MARKERS[width],
+                    color=color,
+                    mfc=color if masked else "white",
+                    ms=size,
+                )
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """A row per width, number of images and budget: what the mask and plain training end at, in per cent."""
+    runs = runs_of(results, NAME)
+    if runs.empty:
+        return pd.DataFrame([{"pending": pending(results, NAME)}])
+    runs = runs.assign(rising=_rise(curves_of(results, NAME)).reindex(runs["run"]).to_numpy())
+    rows = []
+    for (width, images, epochs), own in runs.groupby([WIDTH, IMAGES, "epoch"]):
+        row = {"width": width, "parameters": own.parameters.iloc[0], "images": images, "epochs": epochs}
+        row["images per parameter"] = f"{images / row['parameters']:.3f}"
+        for threshold, name in ((0.2, "mask at 0.2"), (0.0, "plain")):
+            some = own[own[THRESHOLD] == threshold].sort_values("seed")
+            row[name] = ", ".join(f"{100 * value:.1f}" for value in some["train/accuracy"])
+            row[f"{name}: gained at the last rate"] = ", ".join(f"{100 * value:.1f}" for value in some.rising)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _rise(curves: pd.DataFrame) -> pd.Series:
+    """Training accuracy that each run gained at the last learning rate."""
+
+    def of(own: pd.DataFrame) -> float:
+        ordered = own.set_index("epoch")["train/accuracy"].sort_index()
+        before = ordered[ordered.index <= RATE_FALLS[-1] * ordered.index[-1]]
+        return float(ordered.iloc[-1] - before.iloc[-1])
+
+    return pd.Series({run: of(own) for run, own in curves.groupby("run")})

@@ -1,0 +1,105 @@
+"""What the figures, tables and claims of section 3.2 share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from lab.figures.pending import progress_in_words, read_done
+from lab.figures.style import GREY, data_sources
+
+FOLDER = Path("memorisation")
+THRESHOLD = "aggregator.agreement_threshold"
+NOISE = "dataset.label_noise"
+IMAGES = "dataset.n_environments"
+RATE = "optimizer.lr"
+LABEL_KINDS = {0.0: "true labels", 1.0: "random labels"}
+KIND_COLORS = {0.0: "#56B4E9", 1.0: "#0072B2"}
+MARKERS = {0.0: "o", 1.0: "s"}
+RATE_FALLS = (0.5, 0.75)
+"""Shares of the epochs after which the learning rate falls tenfold, in the experiment with random labels."""
+BEST_RATES = {"mean": 1e-3, "and_mask": 5e-3}
+"""Learning rates under label noise that the paper found best."""
+SAME_RATE = {"mean": BEST_RATES["and_mask"]}
+"""Plain training at the rate of the mask, so that what the rate does is not taken for the mask's."""
+
+
+def runs_of(results: Path, name: str) -> pd.DataFrame:
+    """The finished runs of a study of this experiment, as they ended."""
+    return read_done(results / FOLDER / f"{name}_runs.csv")
+
+
+def curves_of(results: Path, name: str) -> pd.DataFrame:
+    """Their evaluations."""
+    return pd.read_csv(results / FOLDER / f"{name}_curves.csv")
+
+
+def pending(results: Path, name: str) -> str:
+    """How many runs of a study are done, or nothing where all are."""
+    return progress_in_words(results / FOLDER / f"{name}_runs.csv")
+
+
+def at_rates(table: pd.DataFrame, rates: dict[str, float]) -> pd.DataFrame:
+    """The rows with a certain learning rate for each aggregator."""
+    chosen: pd.DataFrame = table[table[RATE] == table.aggregator.map(rates)]
+    return chosen
+
+
+def draw_thresholds(axes: Axes, runs: pd.DataFrame, key: str, style: str, suffix: str = "") -> None:
+    """Final accuracy against the threshold: a line through the medians, a mark per seed."""
+    thresholds = sorted(runs[THRESHOLD].unique())
+    for noise, label in LABEL_KINDS.items():
+        chosen = runs[runs[NOISE] == noise]
+        # Thresholds lie too unevenly for a scale, so that each gets the same room.
+        medians = chosen.groupby(THRESHOLD)[key].median()
+        color = KIND_COLORS[noise]
+        axes.plot(
+            medians.index.map(thresholds.index), medians, style, color=color, lw=2, label=label + suffix
+        )
+        filled = color if style == "-" else "white"
+        places = chosen[THRESHOLD].map(thresholds.index)
+        axes.plot(places, chosen[key], MARKERS[noise], color=color, mfc=filled, ms=5, ls="")
+    axes.set_xticks(range(len(thresholds)), [f"{t:g}" for t in thresholds])
+    axes.set_xlabel("agreement threshold (0: plain training)")
+
+
+def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: str, label: str) -> None:
+    """A measure over the epochs: thick the median of the seeds, thin each of them."""
+    seeds = curves.pivot(index="epoch", columns="seed", values=key)
+    if len(seeds.columns) > 1:
+        axes.plot(seeds.index, seeds, style, color=color, lw=0.5, alpha=0.5)
+    axes.plot(seeds.index, seeds.median(axis=1), style, color=color, lw=1.8, label=label)
+
+
+def mark_rate_falls(axes: Axes, epochs: int, falls: tuple[float, ...] = RATE_FALLS) -> None:
+    """Dotted lines where the learning rate falls."""
+    for share in falls:
+        axes.axvline(share * epochs, color=GREY, lw=0.8, ls=":")
+
+
+def mark_chance(axes: Axes) -> None:
+    """A dotted line at the accuracy of guessing."""
+    axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
+
+
+def about(runs: pd.DataFrame, seeds: str, unfinished: str = "", votes: str = "local votes") -> str:
+    """What the stamp says of the runs."""
+    norm = ", GroupNorm" if set(runs.get("model.norm", ())) == {"group"} else ""
+    network = f"FastResNet of width {_several(runs['model.width'])}{norm}"
+    training = f"{_several(runs.epoch)} epochs, batch 80, {votes}"
+    rest = f"; {unfinished}" if unfinished else ""
+    return f"{seeds};\n{network}, {training};\ndata: {data_sources(runs)}{rest}"
+
+
+def seeds_per(runs: pd.DataFrame, columns: list[str]) -> str:
+    """``n = 3 seeds``, or the range where the groups differ."""
+    n = runs.groupby(columns).seed.nunique()
+    if n.min() < n.max():
+        return f"n = {n.min()} to {n.max()} seeds"
+    return f"n = {n.min()} seeds" if n.min() > 1 else "n = 1 seed"
+
+
+def _several(values: pd.Series) -> str:
+    return ", ".join(f"{value:g}" for value in sorted(values.unique()))

@@ -1,0 +1,130 @@
+"""Every method on every experiment: the best of an equal search on new seeds, and what a step costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from lab.experiments.neighbours.methods import (
+    COST,
+    DRAWN_PROBLEMS,
+    FOLDER,
+    LABELS,
+    SEARCHED,
+    read_best,
+    read_unit_tests,
+)
+from lab.figures.pending import PENDING, STOPPED, progress_in_words
+from lab.figures.style import (
+    COLORS,
+    GREY,
+    data_sources,
+    median_and_range,
+    new_figure,
+    seeds_in_row,
+    stamp,
+)
+
+
+def draw(results: Path) -> Figure:
+    """A row per method and a panel per experiment; no mark where a method makes no sense or was not run."""
+    figure = new_figure(n_columns=len(SEARCHED) + 2, width=2.3, height=5.2)
+    panels = figure.subplots(1, len(SEARCHED) + 2, sharey=True)
+    best = {words: _done(read_best(results, experiment)) for experiment, words in SEARCHED.items()}
+    for axes, (words, runs) in zip(panels, best.items(), strict=False):
+        axes.set(title=words, xlabel="test accuracy")
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+        if runs.empty:
+            axes.text(0.5, 0.5, "pending", ha="center", color=GREY, transform=axes.transAxes)
+            continue
+        if (runs.method == "mean").any():
+            plain = runs.loc[runs.method == "mean", "test/accuracy"].median()
+            axes.axvline(plain, color=COLORS["mean"], lw=0.8, ls=":")
+        for row, method in enumerate(LABELS):
+            values = runs.loc[runs.method == method, "test/accuracy"]
+            if len(values):
+                seeds_in_row(axes, row, values, _color(method))
+    tests = read_unit_tests(results)
+    _draw_unit_tests(panels[-2], tests)
+    n_seeds = " or ".join(map(str, sorted(tests.n_seeds.unique())))
+    cost = pd.read_csv(results / COST).set_index("method").relative
+    panels[-1].barh(range(len(LABELS)), cost[list(LABELS)], color=[_color(method) for method in LABELS])
+    panels[-1].set(title="cost of a step", xlabel="x plain training")
+    panels[0].set_yticks(range(len(LABELS)), list(LABELS.values()))
+    panels[0].set_ylim(len(LABELS) - 0.4, -0.6)
+    sources = ", ".join(data_sources(runs) for runs in best.values() if len(runs))
+    open_ones = "; ".join(
+        f"{words}: {progress}"
+        for experiment, words in SEARCHED.items()
+        if (progress := progress_in_words(results / FOLDER / f"{experiment}_runs.csv"))
+    )
+    stamp(
+        figure,
+        "dot: a seed of five, bar: median, dotted: plain training's; best of 20 trials each, by validation "
+        "on Colored MNIST, by test accuracy (oracle) on spirals;\nunit tests: mean and "
+        f"deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: on the spirals, one "
+        f"core;\ndata: {sources}, generated linear problems{f'; {open_ones}' if open_ones else ''}",
+    )
+    return figure
+
+
+def _done(runs: pd.DataFrame) -> pd.DataFrame:
+    done: pd.DataFrame = runs[runs[STOPPED] != PENDING]
+    return done
+
+
+def _color(method: str) -> str:
+    return COLORS[method] if method in ("mean", "and_mask") else GREY
+
+
+def _draw_unit_tests(axes: Axes, tests: pd.DataFrame) -> None:
+    """Error of the upright and of the turned problem, beside each other."""
+    for problem, (marker, off) in DRAWN_PROBLEMS.items():
+        of_problem = tests[tests.problem == problem].set_index("method")
+        rows = [row for row, method in enumerate(LABELS) if method in of_problem.index]
+        for row in rows:
+            run = of_problem.loc[list(LABELS)[row]]
+            axes.errorbar(
+                run["test/error"],
+                row + off,
+                xerr=run["test/error_std"],
+                fmt=marker,
+                ms=4,
+                mfc="white" if off > 0 else None,
+                color=_color(list(LABELS)[row]),
+                label=f"{problem}" if row == rows[-1] else None,
+            )
+    axes.set(title="unit tests", xlabel="test error")
+    axes.legend(title="problem", fontsize=8)
+
+
+def _in_words(runs: pd.DataFrame) -> str:
+    """Of one method; median and range where all its seeds are done."""
+    if runs.empty:
+        return ""
+    return median_and_range(runs["test/accuracy"]) if len(_done(runs)) == len(runs) else "pending"
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """A row per method; an empty cell where it makes no sense or was not run."""
+    best = {words: read_best(results, experiment) for experiment, words in SEARCHED.items()}
+    tests = read_unit_tests(results)
+    cost = pd.read_csv(results / COST).set_index("method").relative
+    rows = []
+    for method, label in LABELS.items():
+        row = {"method": label}
+        for words, runs in best.items():
+            row[words] = _in_words(runs[runs.method == method])
+        for problem in sorted(tests.problem.unique()):
+            of_method = tests[(tests.method == method) & (tests.problem == problem)]
+            row[f"unit test {problem}"] = "".join(
+                f"{run['test/error']:.2f} ± {run['test/error_std']:.2f} ({run.n_seeds})"
+                for _, run in of_method.iterrows()
+            )
+        row["step, x plain"] = f"{cost[method]:.2f}"
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -1,0 +1,130 @@
+"""Accuracy on held-out trajectories: over training, and over what a rollout costs."""
+
+from __future__ import annotations
+
+from itertools import accumulate, zip_longest
+from math import ceil
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from lab.experiments.skip_intervals.results import (
+    CALLS,
+    DOMAINS,
+    METHODS,
+    SCORE,
+    bar,
+    best_shortcut,
+    curves,
+    made,
+    methods_in,
+    runs,
+)
+from lab.figures.style import as_percent, data_sources, new_figure, stamp
+
+COLORS = {
+    "adaptive": "#0072B2",
+    "adaptive_without_exploration": "#56B4E9",
+    "fixed_1": "#D55E00",
+    "fixed_2": "#E69F00",
+    "fixed_3": "#CC79A7",
+}
+MARKERS = {
+    "adaptive": "o",
+    "adaptive_without_exploration": "s",
+    "fixed_1": "^",
+    "fixed_2": "v",
+    "fixed_3": "D",
+}
+STYLES = {"adaptive_without_exploration": "--", "fixed_2": "--", "fixed_3": ":"}
+ACCURACY = "validation/accuracy"
+COLUMNS = 3
+
+
+def draw_over_epochs(results: Path) -> Figure:
+    """Rows of panels per domain that has runs: all methods together, then each with its seeds."""
+    domains = made(results)
+    rows = [ceil((1 + len(methods_in(runs(results, domain)))) / COLUMNS) for domain in domains]
+    figure = new_figure(n_columns=COLUMNS, n_rows=sum(rows), width=3.2, height=2.5)
+    panels = figure.subplots(sum(rows), COLUMNS, squeeze=False, sharey=True)
+    for domain, end, n_rows in zip(domains, accumulate(rows), rows, strict=True):
+        table, training = runs(results, domain), curves(results, domain)
+        together, *single = panels[end - n_rows : end].flat
+        _draw_together(together, training, "epoch")
+        together.set_title(f"{DOMAINS[domain]}: mean and interquartile range", fontsize=9)
+        for axes, method in zip_longest(single, methods_in(training)):
+            if method is None:
+                axes.set_visible(False)
+                continue
+            _draw_seeds(axes, training[training.method == method], method)
+        for axes in (together, *single):
+            _draw_bar(axes, table)
+            axes.set_xlabel("epoch")
+            as_percent(axes)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("validation accuracy (hard)", fontsize=8)
+    _finish(figure, panels[0, 0], results, "single panels: every seed (thin) and their mean; ")
+    return figure
+
+
+def draw_over_evaluations(results: Path) -> Figure:
+    """Two panels per domain: accuracy over model evaluations in training, and over those of a rollout."""
+    domains = made(results)
+    figure = new_figure(n_columns=2, n_rows=len(domains), width=4.6, height=3.4)
+    panels = figure.subplots(len(domains), 2, squeeze=False, sharey=True)
+    for (left, right), domain in zip(panels, domains, strict=True):
+        table, training = runs(results, domain), curves(results, domain)
+        _draw_together(left, training, "train/model_evaluations")
+        left.set_xlabel("model evaluations in training")
+        left.xaxis.set_major_formatter(EngFormatter(sep=""))
+        left.set_ylabel("validation accuracy (hard)")
+        for method in methods_in(table):
+            own = table[table.method == method]
+            right.scatter(
+                own[CALLS], own[SCORE], color=COLORS[method], marker=MARKERS[method], s=22, alpha=0.8
+            )
+        right.set_xlim(left=0, right=1.05 * table[CALLS].max())
+        right.set_xlabel("model evaluations per rollout")
+        for axes in (left, right):
+            axes.set_title(DOMAINS[domain], fontsize=9)
+            _draw_bar(axes, table)
+            as_percent(axes)
+    words = "left: mean and interquartile range; right: each seed, mean of its last five evaluations; "
+    _finish(figure, panels[0, 0], results, words)
+    return figure
+
+
+def _draw_together(axes: Axes, training: pd.DataFrame, x: str) -> None:
+    """By epoch; where x is another number, each epoch is drawn at the mean over seeds."""
+    for method in methods_in(training):
+        own = training[training.method == method]
+        seeds = own.pivot(index="epoch", columns="seed", values=ACCURACY)
+        places = own.groupby("epoch")[x].mean()
+        color, style = COLORS[method], STYLES.get(method, "-")
+        axes.plot(places, seeds.mean(axis=1), style, color=color, lw=1.8, label=METHODS[method])
+        lower, upper = (seeds.quantile(q, axis=1) for q in (0.25, 0.75))
+        axes.fill_between(places, lower, upper, color=color, alpha=0.15, lw=0)
+
+
+def _draw_seeds(axes: Axes, training: pd.DataFrame, method: str) -> None:
+    seeds = training.pivot(index="epoch", columns="seed", values=ACCURACY)
+    axes.plot(seeds.index, seeds, color=COLORS[method], lw=0.6, alpha=0.7)
+    axes.plot(seeds.index, seeds.mean(axis=1), STYLES.get(method, "-"), color=COLORS[method], lw=1.8)
+    axes.set_title(METHODS[method], fontsize=9)
+
+
+def _draw_bar(axes: Axes, table: pd.DataFrame) -> None:
+    axes.axhline(best_shortcut(table)[1], color="black", lw=0.8, ls=":", label="best shortcut")
+    axes.axhline(bar(table), color="black", lw=0.8, ls="-.", label="ten points above it")
+
+
+def _finish(figure: Figure, first: Axes, results: Path, words: str) -> None:
+    figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
+    tables = [runs(results, domain) for domain in made(results)]
+    counts = {n for table in tables for n in table.groupby("method").seed.nunique()}
+    n = " or ".join(map(str, sorted(counts)))
+    sources = "\n".join(data_sources(table) for table in tables)
+    stamp(figure, f"{words}n = {n} seeds\n{sources}")

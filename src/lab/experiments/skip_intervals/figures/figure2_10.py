@@ -1,0 +1,14 @@
+"""Figure 2.10 of the thesis: accuracy over model evaluations, in training and per rollout, every seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from lab.experiments.skip_intervals.curves_drawing import draw_over_evaluations
+
+
+def draw(results: Path) -> Figure:
+    """Two panels per domain that runs were made of."""
+    return draw_over_evaluations(results)

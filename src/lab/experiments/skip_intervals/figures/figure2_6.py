@@ -1,0 +1,14 @@
+"""Figure 2.6 of the thesis: examples of the funnel board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from lab.experiments.skip_intervals.examples_drawing import draw_examples
+
+
+def draw(results: Path) -> Figure:
+    """First frame, merged trajectory and label."""
+    return draw_examples(results, "funnel_board", [f"platform {number}" for number in range(1, 6)])

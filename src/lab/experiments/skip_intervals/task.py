@@ -1,0 +1,182 @@
+"""A simulator of frames that learns which frames to skip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from lab.configuration.section import Section
+from lab.experiments.skip_intervals.domain import Domain
+from lab.experiments.skip_intervals.methods import method_named
+from lab.experiments.skip_intervals.options import SimulatorOptions, StepOptions
+from lab.experiments.skip_intervals.rollouts import measures, roll_out
+from lab.experiments.skip_intervals.schedules import Exploration, ScheduledSampling, Stages
+from lab.experiments.skip_intervals.strip import png, strip
+from lab.experiments.skip_intervals.trajectories import Trajectories
+from lab.experiments.skip_intervals.unrolling import unrolled
+from lab.runs.run_options import RunOptions
+from lab.runs.task import Metrics
+
+SHOWN = 6
+"""Validation trajectories whose rollouts are drawn."""
+LAST = 5
+"""Evaluations at the end whose mean the summary has, as what training comes to."""
+
+
+class SkipIntervalsTask:
+    """An epoch is ``steps_per_epoch`` optimizer steps; each unrolls the simulator on a batch of windows.
+
+    Args:
+        run: what every run has.
+        device: where to train.
+        dataset: makes the domain.
+        method: a name that ``method_named`` knows.
+        horizon: how many frames ahead an adaptive step may be matched.
+        steps_per_epoch: optimizer steps.
+        simulator: the network.
+        stages: windows, batches and learning rates over the course of training.
+        exploration: random matches, of the method ``adaptive``.
+        sampling: true frames as inputs.
+        optimizer: how steps are taken.
+        perturbed_share: of all steps, at first, that learn from the domain's perturbed trajectories.
+
+    Raises:
+        UserError: an unknown method, a number out of range, a domain without perturbed trajectories.
+    """
+
+    def __init__(
+        self,
+        run: RunOptions,
+        device: torch.device,
+        dataset: Section,
+        method: str,
+        horizon: int,
+        steps_per_epoch: int,
+        simulator: SimulatorOptions,
+        stages: Stages,
+        exploration: Exploration,
+        sampling: ScheduledSampling,
+        optimizer: StepOptions,
+        perturbed_share: float = 0.0,
+    ) -> None:
+        if steps_per_epoch < 1:
+            raise UserError(f"steps_per_epoch must be at least 1, got {steps_per_epoch}")
+        if not 0 <= perturbed_share <= 1:
+            raise UserError(f"perturbed_share must be in [0, 1], got {perturbed_share}")
+        self.method = method_named(method, horizon)
+        self.model: nn.Module = simulator.build().to(device)
+        self.domain: Domain = dataset.offered(data_dir=run.data_dir).build()
+        self.data = self.domain.data
+        if perturbed_share and self.data.perturbed is None:
+            raise UserError(
+                "perturbed_share needs perturbed trajectories: dataset=funnel_board dataset.perturbed=true"
+            )
+        self.training, self.validation = self.data.training.to(device), self.data.validation.to(device)
+        self.perturbed = self.training if self.data.perturbed is None else self.data.perturbed.to(device)
+        self.perturbed_share = perturbed_share
+        self.stages, self.exploration, self.sampling = stages, exploration, sampling
+        self.options = optimizer
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=stages.lr[0])
+        self.device, self.steps_per_epoch = device, steps_per_epoch
+        self.steps = run.trainer.max_epochs * steps_per_epoch
+        self.step, self.evaluations = 0, 0
+        self._pictures: dict[str, bytes] = {}
+
+    def train_epoch(self) -> Metrics:
+        """Take ``steps_per_epoch`` steps.
+
+        Returns:
+            ``train/loss``, the mean over the epoch; ``train/model_evaluations``, all calls of the simulator
+            since the beginning that had something to predict; ``train/mean_skip``, frames per call now.
+
+        Raises:
+            UserError: the loss is no longer finite.
+        """
+        self.model.train()
+        total, frames, before = 0.0, 0, self.evaluations
+        for _ in range(self.steps_per_epoch):
+            share = self.step / self.steps
+            stage = self.stages.at(share)
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.stages.lr[stage] * min(1.0, (self.step + 1) / (self.options.warm_up + 1))
+            learned = self.perturbed if share < self.perturbed_share else self.training
+            rows, times = self._windows(learned, self.stages.calls[stage], self.stages.batch_sizes[stage])
+            seen = unrolled(
+                self.model,
+                learned,
+                rows,
+                times,
+                self.method,
+                self.stages.calls[stage],
+                truth=self.sampling.at(share),
+                random=self.exploration.at(share) if self.method.explores else 0.0,
+            )
+            self.optimizer.zero_grad()
+            seen.loss.backward()  # type: ignore[no-untyped-call]
+            if self.options.clip is not None:
+                nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
+            self.optimizer.step()
+            self.step += 1
+            total += float(seen.loss.detach())
+            self.evaluations += seen.evaluations
+            frames += seen.frames
+        if not math.isfinite(total):
+            raise UserError(
+                f"the loss is not finite between steps {self.step - self.steps_per_epoch} and {self.step}: "
+                "choose smaller stages.lr"
+            )
+        return {
+            "train/loss": total / self.steps_per_epoch,
+            "train/mean_skip": frames / (self.evaluations - before),
+            "train/model_evaluations": self.evaluations,
+        }
+
+    def _windows(self, learned: Trajectories, calls: int, n: int) -> tuple[Tensor, Tensor]:
+        """Trajectories and times where windows begin: anywhere but at the end, or at the first frame."""
+        rows = torch.randint(len(learned), (n,)).to(self.device)
+        last = learned.lengths[rows] - 1
+        if calls == 0:
+            return rows, torch.zeros_like(last)
+        return rows, (torch.rand(n).to(self.device) * last).long().minimum(last - 1)
+
+    def evaluate(self) -> Metrics:
+        """``measures`` of rollouts from the first frames of the validation trajectories."""
+        self.model.eval()
+        rollouts = roll_out(self.model, self.domain, self.validation, self.method, SHOWN)
+        self._pictures = {"rollouts": png(strip(rollouts, self.validation))}
+        return {f"validation/{name}": value for name, value in measures(rollouts, self.validation).items()}
+
+    def pictures(self) -> dict[str, bytes]:
+        """``rollouts``: truth and predictions of the last evaluation, as a PNG file."""
+        return self._pictures
+
+    def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
+        """The best evaluation by accuracy, the mean of the last five, and the shortcuts' accuracies."""
+        best = max(evaluations, key=lambda metrics: metrics["validation/accuracy"])
+        final = evaluations[-LAST:]
+        keys = [key for key in selected if key.startswith("validation/")]
+        return {
+            **{f"best/{key}": best[key] for key in ("step", *keys)},
+            **{f"final/{key}": sum(metrics[key] for metrics in final) / len(final) for key in keys},
+            **{f"shortcut/{name}": value for name, value in self.data.shortcuts.items()},
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Simulator, optimizer and counts."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "step": self.step,
+            "evaluations": self.evaluations,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from there."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.evaluations = state["step"], state["evaluations"]

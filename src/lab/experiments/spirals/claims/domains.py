@@ -1,0 +1,53 @@
+"""The claim about DANN: a linear layer aligns the environments, so that their classifier is fooled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.experiments.spirals.domains import ACCURACY, Group, chance, read_domains
+from lab.figures.claims import Claim
+from lab.figures.style import median_and_range
+
+FOOLED = 2.0
+"""Times chance: up to there a domain classifier counts as one that cannot tell environments apart."""
+
+
+def claims(results: Path) -> list[Claim]:
+    """Section 3.1 on DANN, from ``spirals/dann_features_runs.csv``."""
+    runs = read_domains(results, "runs")
+    alone, adversary = (
+        runs[[group == Group(linear=True, adversary=choice) for group in runs.group]]
+        for choice in (False, True)
+    )
+    guess = chance(runs)
+    there = bool(alone[ACCURACY].min() > FOOLED * guess)
+    hidden = int((adversary[ACCURACY] <= FOOLED * guess).sum())
+    median = adversary[ACCURACY].median()
+    return [
+        Claim(
+            short="A linear layer hides environments from DANN",
+            claim="spirals: for DANN a single linear layer is sufficient to align the environments, so "
+            "that the domain classifier cannot tell them apart",
+            paper="they become indistinguishable to the domain classifier, using only the shortcuts",
+            ours=f"the domain classifier is right in {median_and_range(adversary[ACCURACY])} % of the "
+            f"training examples (chance {100 * guess:.1f} %; at most {FOOLED:g} times chance in {hidden} of "
+            f"{len(adversary)} seeds), and in {median_and_range(alone[ACCURACY])} % where its gradient "
+            f"does not reach the features; labels: train "
+            f"{median_and_range(adversary['train/accuracy'])} %, test "
+            f"{median_and_range(adversary['test/accuracy'])} %; median and range, "
+            f"n = {len(adversary)} seeds each",
+            number=f"{100 * median:.1f} % of the environments named",
+            verdict=_verdict(there, hidden, len(adversary), bool(median < alone[ACCURACY].median())),
+        )
+    ]
+
+
+def _verdict(there: bool, hidden: int, n: int, lower: bool) -> str:
+    """Whether there was something to hide, and in how many seeds it is hidden."""
+    if there and hidden == n:
+        return "reproduced"
+    if there and hidden:
+        return f"in part: hidden in {hidden} of {n} seeds"
+    if there and lower:
+        return f"not reproduced: hidden in 0 of {n} seeds, only better than without an adversary"
+    return "not reproduced"

@@ -1,0 +1,48 @@
+"""Figure 14: learning curves of every method on the spirals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from lab.experiments.spirals.methods import CHANCE, EPOCHS, LOWEST, METHODS, read_methods
+from lab.experiments.spirals.readings import CHOSEN
+from lab.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
+
+N_COLUMNS = 5
+STYLES = {"train": (0, (4, 2)), "test": "-"}
+ENDS = {"memorised": "x", "solved": "|"}
+"""Marks by the rule that ended a run."""
+
+
+def draw(results: Path) -> Figure:
+    """A panel per method, a line per seed and set, a mark where a rule ended the run."""
+    curves, runs = read_methods(results, "curves"), read_methods(results, "runs")
+    n_rows = -(-len(METHODS) // N_COLUMNS)
+    figure = new_figure(n_columns=N_COLUMNS, n_rows=n_rows, width=2.2, height=2.3)
+    panels = figure.subplots(n_rows, N_COLUMNS, sharex=True, sharey=True)
+    for axes, label in zip(panels.flat, METHODS.values(), strict=True):
+        of_method, of_runs = curves[curves.method == label], runs[runs.method == label]
+        for split, color in (("train", GREY), ("test", COLORS[of_method.aggregator.iloc[0]])):
+            key = f"{split}/accuracy"
+            for _, run in of_method.groupby("seed"):
+                axes.plot(run.epoch, run[key], ls=STYLES[split], color=color, lw=0.7, alpha=0.6)
+            for rule, marker in ENDS.items():
+                ended = of_runs[of_runs.stopped == rule]
+                axes.plot(ended.epoch, ended[key], marker, color=color, ms=5)
+        axes.axhline(CHANCE, color=GREY, lw=0.8, ls=":")
+        as_percent(axes, LOWEST)
+        axes.set_title(f"{label}, n = {of_runs.seed.nunique()}", fontsize=10)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("accuracy")
+    for axes in panels[-1]:
+        axes.set(xticks=[0, 20, 40], xlabel="epoch")
+    stamp(
+        figure,
+        "a line per seed, grey and dashed: training, coloured: test; cross: stopped by the paper's rule "
+        "(train above 97 %, test below 60 %), bar: all right;\n"
+        f"dotted: chance; paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
+        f"data: {data_sources(runs)}",
+    )
+    return figure

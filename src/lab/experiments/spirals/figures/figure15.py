@@ -1,0 +1,55 @@
+"""Figure 15: how many training environments the mechanism needs, with and without the AND-mask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lab.experiments.spirals.environments import read_environments, seeds_per_point, size_axis
+from lab.experiments.spirals.methods import CHANCE, LOWEST
+from lab.experiments.spirals.readings import CHOSEN, PLAIN_STEPS
+from lab.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, new_figure, stamp
+
+
+def draw(results: Path) -> Figure:
+    """Test accuracy by number of environments, plain training's and the AND-mask's."""
+    plain, masked = read_environments(results)
+    figure = new_figure(width=7.4, height=3.6)
+    axes = figure.subplots()
+    (threshold,) = masked.threshold.unique()
+    _line(axes, plain, COLORS["mean"], "o", LABELS["mean"])
+    _line(axes, masked, COLORS["and_mask"], "s", f"{LABELS['and_mask']}, threshold {threshold:g}")
+    axes.axhline(CHANCE, color=GREY, lw=0.8, ls=":")
+    size_axis(axes, sorted(plain.n_environments.unique()))
+    axes.set_ylabel("test accuracy")
+    as_percent(axes, LOWEST)
+    axes.legend(fontsize=9)
+    stamp(
+        figure,
+        f"n = {seeds_per_point(plain, masked)} seeds per point, all drawn; solid: the best one as in the "
+        "paper (sees test data); dashed: median; dotted: chance;\n"
+        "the thesis's configuration, the AND-mask's updates rescaled; no stop rule; AND-mask: "
+        f"{_steps(masked)} of 128 examples of each environment,\n"
+        f"beyond 32 of 4,096 of all; plain training: {PLAIN_STEPS:,} steps of 128 of all; "
+        f"spirals of {CHOSEN.revolutions:g} revolutions;\nscale=paper; "
+        f"data: {data_sources(pd.concat([plain, masked]))}",
+    )
+    return figure
+
+
+def _steps(masked: pd.DataFrame) -> str:
+    """How many all of its runs have."""
+    (steps,) = masked.step.unique()
+    return f"{steps:,} steps"
+
+
+def _line(axes: Axes, runs: pd.DataFrame, color: str, marker: str, label: str) -> None:
+    """Every seed, the best and the median."""
+    test, size = runs["test/accuracy"], runs.n_environments
+    axes.plot(size, test, marker, color=color, alpha=0.3, ms=4, mec="none")
+    accuracy = test.groupby(size)
+    axes.plot(accuracy.max(), color=color, lw=1.8, marker=marker, ms=6, label=label)
+    axes.plot(accuracy.median(), color=color, lw=1.2, ls="--")

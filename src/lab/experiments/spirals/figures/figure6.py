@@ -1,0 +1,50 @@
+"""Figure 6: train and test accuracy of every method on the spirals, every seed visible."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from lab.experiments.spirals.methods import (
+    CHANCE,
+    EPOCHS,
+    LOWEST,
+    METHODS,
+    read_methods,
+    seeds,
+    trials_each,
+)
+from lab.experiments.spirals.readings import CHOSEN
+from lab.figures.style import COLORS, GREY, data_sources, new_figure, seeds_in_row, stamp
+
+
+def draw(results: Path) -> Figure:
+    """A row per method, a dot per seed, a bar at their median."""
+    runs = read_methods(results, "runs")
+    figure = new_figure(n_columns=2, height=3.9)
+    panels = figure.subplots(1, 2, sharey=True)
+    titles = (("train/accuracy", "training environments"), ("test/accuracy", "test: shortcuts at random"))
+    labels = list(METHODS.values())
+    for axes, (key, title) in zip(panels, titles, strict=True):
+        for row, label in enumerate(labels):
+            of_method = runs[runs.method == label]
+            color = COLORS[of_method.aggregator.iloc[0]]
+            seeds_in_row(axes, row, of_method[key], color)
+        axes.axvline(CHANCE, color=GREY, lw=0.8, ls=":")
+        axes.set_title(title, fontsize=10)
+        axes.set_xlim(LOWEST, 1.01)
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+        axes.set_xlabel("accuracy")
+    panels[0].set_yticks(range(len(labels)), labels)
+    panels[0].set_ylim(len(labels) - 0.4, -0.6)
+    panels[0].text(CHANCE, len(labels) - 0.45, " chance", fontsize=8, color=GREY, va="bottom")
+    stamp(
+        figure,
+        f"dot: a seed, bar: median; {seeds(runs)};\n"
+        f"best of {trials_each(results)} trials each by test accuracy (oracle), repeated on new seeds; "
+        f"paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
+        f"data: {data_sources(runs)}",
+    )
+    return figure

@@ -1,0 +1,46 @@
+"""How much of section 3.1 comes out under each reading of what it leaves open, in numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lab.experiments.spirals.correlations import mean_interval
+from lab.experiments.spirals.reading_outcomes import Outcome, read_outcomes
+from lab.figures.style import median_and_range
+
+WHOSE = {
+    "each": "each environment's examples",
+    "all": "all environments' examples",
+    "own": "the mask's: each environment's; plain training's: all",
+}
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """A row per reading: three published results, each with interval or range, and how many came out."""
+    return pd.DataFrame([_row(outcome) for outcome in read_outcomes(results)])
+
+
+def _row(outcome: Outcome) -> dict[str, str]:
+    low, high = mean_interval(outcome.correlations)
+    reading = outcome.reading
+    row = {
+        "0.1 is the shortcuts'": of_shortcuts(reading.shortcut_variance),
+        "mechanism scaled": "yes" if reading.standardize_mechanism else "no",
+        "revolutions": f"{reading.revolutions:g}",
+        "batch size counts": WHOSE[outcome.counted],
+        "correlation with the mechanism's": f"{outcome.correlations.mean():.2f} ({low:.2f} to {high:.2f})",
+        "thesis's configuration": median_and_range(outcome.as_published),
+        "rescaled": median_and_range(outcome.rescaled),
+    }
+    row |= {
+        f"plain, {size:,}": median_and_range(test) if len(test) else "not run"
+        for size, test in outcome.plain.items()
+    }
+    return row | {"published results": f"{outcome.reproduced} of 3"}
+
+
+def of_shortcuts(variance: float) -> str:
+    """What the paper's 0.1 is then."""
+    return {0.1: "variance", 0.01: "standard deviation"}[variance]

@@ -1,0 +1,98 @@
+"""Correlations of masked gradients with the mechanism's and the shortcuts' own, at initialisation (figure 7).
+
+A seed decides data and network, and its rows do not depend on the others: a part per seed, seconds each.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from ilc.aggregators import AndMask, XorMask
+from ilc.errors import UserError
+from ilc.seeding import generator_for
+from lab.experiments.measurement import Parts, Tables
+from lab.experiments.spirals.gradient_correlations import (
+    SignalGradients,
+    compare,
+    masked_average,
+    network_and_spirals,
+    signal_gradients,
+)
+
+N_ENVIRONMENTS = 16
+# Signs of 16 environments add up to an even number, so these are all the masks that differ. The
+# XOR-mask keeps nothing at threshold 0.
+THRESHOLDS = [votes / N_ENVIRONMENTS for votes in range(0, N_ENVIRONMENTS + 1, 2)]
+SCATTER_THRESHOLDS = (0.0, 0.75)
+SCATTER_PER_SEED = 200
+Row = dict[str, float | int | str]
+
+
+def parts(seeds: int = 10) -> Parts:
+    """A part per network, each with two tables.
+
+    ``spirals/correlations.csv``, a row per part of the network, seed, mask and threshold, and
+    ``correlations_scatter.csv``, a sample of single components.
+
+    Args:
+        seeds: how many networks, from seed 0.
+
+    Raises:
+        UserError: fewer than one.
+    """
+    if seeds < 1:
+        raise UserError(f"seeds must be at least 1, got {seeds}: 10 as in the paper by default")
+    return {f"seed{seed}": partial(_measure, seed) for seed in range(seeds)}
+
+
+def _measure(seed: int) -> Tables:
+    correlations: list[Row] = []
+    scatter: list[Row] = []
+    network, spirals = network_and_spirals(seed, N_ENVIRONMENTS)
+    gradients = signal_gradients(network, spirals, seed)
+    # In the first layer alone, a weight belongs to the mechanism's inputs or to the shortcuts'.
+    first_layer = next(network.parameters()).numel()
+    for mask, threshold in _masks():
+        aggregator = AndMask(threshold) if mask == "and_mask" else XorMask(threshold)
+        average = masked_average(gradients, aggregator)
+        for parameters, part in (("all", slice(None)), ("first layer weights", slice(first_layer))):
+            key: Row = {"parameters": parameters, "seed": seed, "mask": mask}
+            measured = compared(average[part], gradients.mechanism[part], gradients.shortcut[part])
+            source: Row = {"data_source": spirals.source}
+            correlations.append(key | {"agreement_threshold": threshold} | measured | source)
+        if mask == "and_mask" and threshold in SCATTER_THRESHOLDS:
+            scatter += _sample(seed, threshold, average, gradients)
+    return {
+        "spirals/correlations.csv": pd.DataFrame(correlations),
+        "spirals/correlations_scatter.csv": pd.DataFrame(scatter),
+    }
+
+
+def _masks() -> list[tuple[str, float]]:
+    """From the XOR-mask that keeps ties only, over keeping everything, to unanimity."""
+    return [("xor_mask", t) for t in THRESHOLDS if t > 0] + [("and_mask", t) for t in THRESHOLDS]
+
+
+def compared(average: Tensor, mechanism: Tensor, shortcut: Tensor) -> Row:
+    """Kept components of an average gradient ``[P]``, its correlation and line with each signal's own."""
+    row: Row = {}
+    for name, signal in (("mechanism", mechanism), ("shortcut", shortcut)):
+        n_kept, correlation, slope, intercept = compare(average, signal)
+        row |= {"kept_components": n_kept, "kept_share": n_kept / len(average)}
+        row |= {f"{name}_correlation": correlation, f"{name}_slope": slope, f"{name}_intercept": intercept}
+    return row
+
+
+def _sample(seed: int, threshold: float, average: Tensor, gradients: SignalGradients) -> list[Row]:
+    """The first components of a random order of those kept, at most the same number of every network."""
+    places = average.nonzero().flatten()
+    places = places[torch.randperm(len(places), generator=generator_for(seed, "scatter"))[:SCATTER_PER_SEED]]
+    columns = [values[places].tolist() for values in (average, gradients.mechanism, gradients.shortcut)]
+    return [
+        {"seed": seed, "agreement_threshold": threshold, "average": a, "mechanism": m, "shortcut": s}
+        for a, m, s in zip(*columns, strict=True)
+    ]

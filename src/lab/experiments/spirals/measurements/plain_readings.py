@@ -1,0 +1,26 @@
+"""Plain training with many environments under every reading of the data, in steps of 128 examples of all."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from lab.experiments.measurement import Parts, Tables
+from lab.experiments.spirals.plain_training import evaluations
+from lab.experiments.spirals.readings import MANY_ENVIRONMENTS, PLAIN_RUNS, READINGS, Reading
+
+
+def parts(seeds: int = 3) -> Parts:
+    """``spirals/readings_plain.csv``: a part per reading and number of environments, two minutes each.
+
+    Args:
+        seeds: how many, from 0.
+    """
+    return {
+        "-".join(map(str, (*reading, n_environments))): partial(_train, reading, n_environments, seeds)
+        for reading in READINGS
+        for n_environments in MANY_ENVIRONMENTS
+    }
+
+
+def _train(reading: Reading, n_environments: int, seeds: int) -> Tables:
+    return {PLAIN_RUNS.as_posix(): evaluations(reading, n_environments, seeds)}

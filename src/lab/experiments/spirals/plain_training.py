@@ -1,0 +1,66 @@
+"""Plain training as the thesis's configuration has it, with 128 examples of all environments in a step."""
+
+from __future__ import annotations
+
+import pandas as pd
+import torch
+
+from lab.configuration.compose import compose_experiment
+from lab.environment_task import EnvironmentTask
+from lab.experiments.measurement import OVERRIDES
+from lab.experiments.spirals.readings import PLAIN_STEPS, Reading
+from lab.experiments.spirals.together import train_together
+from lab.runs.run_options import RunOptions
+from lab.runs.subnormals import subnormals_are_zero
+
+LR, WEIGHT_DECAY = 1e-2, 1e-4
+"""Of the configuration that the thesis names its best."""
+EVALUATIONS = 10
+PLAIN = (
+    "experiment=spirals",
+    "~tuned",
+    "aggregator=mean",
+    "gradients=pooled",
+    f"optimizer.lr={LR}",
+    f"optimizer.weight_decay={WEIGHT_DECAY}",
+    "+dataset.batches=any_environment",
+    "dataset.batch_size=128",
+    "trainer.stop_when_memorised=false",
+    "trainer.evaluation_examples=4096",
+    *OVERRIDES,
+)
+_STEPS_PER_EPOCH = {2: 20, 4: 40, 8: 75, 16: 150}
+"""No more than one pass over few environments has; 300 for more."""
+
+
+def task_of(reading: Reading, n_environments: int, seed: int, *further: str) -> EnvironmentTask:
+    """What a run of these settings would train."""
+    steps = _STEPS_PER_EPOCH.get(n_environments, 300)
+    data = {**reading._asdict(), "n_environments": n_environments}
+    overrides = [
+        *PLAIN,
+        *(f"dataset.{name}={value}" for name, value in data.items()),
+        f"+trainer.steps_per_epoch={steps}",
+        f"trainer.max_epochs={PLAIN_STEPS // steps}",
+        f"seed={seed}",
+        *further,
+    ]
+    task = RunOptions.of(compose_experiment(overrides)).build_task(torch.device("cpu"))
+    assert isinstance(task, EnvironmentTask)
+    return task
+
+
+def evaluations(reading: Reading, n_environments: int, seeds: int) -> pd.DataFrame:
+    """A row per seed and evaluation, ten of them on the way."""
+    tasks = [task_of(reading, n_environments, seed) for seed in range(seeds)]
+    epochs = PLAIN_STEPS // (tasks[0].schedule.steps_per_epoch or PLAIN_STEPS)
+    with subnormals_are_zero():
+        evaluated = list(train_together(tasks, epochs, epochs // EVALUATIONS, LR, WEIGHT_DECAY))
+    known = {**reading._asdict(), "n_environments": n_environments}
+    return pd.DataFrame(
+        [
+            {"seed": seed, **known, "epoch": epoch, **metrics, "data_source": task.data.source}
+            for epoch, of_all in evaluated
+            for seed, (task, metrics) in enumerate(zip(tasks, of_all, strict=True))
+        ]
+    )

@@ -1,0 +1,48 @@
+"""The claim on the appendix's patchwork network, from its formula."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from lab.experiments.theory import patchwork
+from lab.figures.claims import Claim
+
+EPSILON = 0.01
+
+
+def claims(results: Path) -> list[Claim]:
+    """From the formula; ``results`` is not needed."""
+    del results
+    before, after = (
+        {split: _risks(theta, split) for split in ("interval", "interleaved")} for theta in _PAIR
+    )
+    rises = {split: [a - b for a, b in zip(after[split], before[split], strict=True)] for split in before}
+    of_a, of_b = rises["interval"]
+    # What the definition looks for: a point that A accepts, and how far B's risk there is from A's before.
+    gap = abs(after["interval"][1] - before["interval"][0])
+    return [
+        Claim(
+            short="A patchwork network is inconsistent",
+            claim="a network of which one neuron serves each environment has a very low consistency score "
+            "(appendix, figure 11)",
+            paper="one weight changed leaves A's risk as it is and raises B's; the score is a large negative "
+            "number",
+            ours=f"the paper's change raises A's risk by {of_a:.1g}, B's by {of_b:.2f}, so the score at "
+            f"epsilon {EPSILON:g} is at most -{gap:.2f}, or {gap / EPSILON:.0f} epsilon; if both "
+            f"environments see the whole interval it raises both, by {min(rises['interleaved']):.2f}. The "
+            f"printed weights fit A only to a risk of {before['interval'][0]:.3f}",
+            number=f"at least {gap / EPSILON:.0f} epsilon",
+            verdict="reproduced" if of_a < EPSILON and gap > 10 * EPSILON else "not reproduced",
+        )
+    ]
+
+
+_PAIR = (patchwork.PATCHWORK, patchwork.ALTERED)
+
+
+def _risks(theta: tuple[float, ...], split: str) -> list[float]:
+    """Of both environments."""
+    values = torch.tensor(theta, dtype=torch.float64)
+    return [float(risk(values)) for risk in patchwork.environment_risks(split)]

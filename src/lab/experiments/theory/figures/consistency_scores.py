@@ -1,0 +1,70 @@
+"""Does a lower inconsistency go with better generalisation? A panel per problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
+
+from lab.experiments.theory.figures.consistency_ranks import rank_correlation
+from lab.experiments.theory.solutions import DAMPING, EPSILON, reported, solutions
+from lab.figures.style import COLORS, GREY, LABELS, new_figure, stamp
+
+_MARKERS = {"mean": "o", "and_mask": "s", "geometric_mean": "D", "irm_penalty": "^"}
+
+
+def draw(results: Path) -> Figure:
+    """Scores of trained solutions over their test performance, which is better further right."""
+    table = reported(solutions(results))
+    problems = list(table.problem.unique())
+    figure = new_figure(n_columns=3, n_rows=2, width=3.3, height=2.7)
+    *panels, beside = figure.subplots(2, 3).flat
+    for axes, problem in zip(panels, problems, strict=True):
+        rows = table[table.problem == problem]
+        for name, group in rows.groupby("aggregator"):
+            _draw_method(axes, str(name), group)
+        axes.set_yscale("log")
+        for axis_format in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            axis_format(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+        test_name = str(rows.test_name.iloc[0])
+        if test_name == "test accuracy":
+            axes.set_xlim(0.4, 1.03)
+        else:
+            axes.invert_xaxis()
+        axes.set_xlabel(f"{test_name}, right is better", fontsize=9)
+        correlation = rank_correlation(rows, "worst")
+        axes.set_title(f"{problem}\nrank correlation {correlation:+.2f}", fontsize=10)
+    for axes in (panels[0], panels[3]):
+        axes.set_ylabel("inconsistency / ε, low is better", fontsize=9)
+    for name, marker in _MARKERS.items():
+        beside.plot([], [], marker, color=COLORS[name], label=LABELS[name])
+    beside.axis("off")
+    beside.legend(loc="upper left", fontsize=10)
+    text = (
+        "+1: what scores as more consistent\n"
+        "generalises better; -1: the reverse;\n"
+        "over all solutions of a problem"
+    )
+    beside.text(0.04, 0.12, text, transform=beside.transAxes, fontsize=9, color=GREY)
+    stamp(
+        figure,
+        f"faint: each of {table.seed.nunique()} seeds; full: medians, one per method and threshold, "
+        "bars: range of the seeds; worst pair of environments,\n"
+        f"ε = {EPSILON:g}, damping {DAMPING:g} of the largest curvature (limit {1 + 1 / DAMPING:,.0f} ε "
+        "without gradients); second-order scores; synthetic data",
+    )
+    return figure
+
+
+def _draw_method(axes: Axes, name: str, group: pd.DataFrame) -> None:
+    style: dict[str, Any] = {"color": COLORS[name], "marker": _MARKERS[name], "ls": ""}
+    axes.plot(group.test, group.worst, ms=4, alpha=0.25, mec="none", zorder=1, **style)
+    for _, seeds in group.groupby("agreement_threshold", dropna=False):
+        x, y = seeds.test.median(), seeds.worst.median()
+        bars = [[[m - v.min()], [v.max() - m]] for m, v in ((x, seeds.test), (y, seeds.worst))]
+        # White rims, so that methods with the same scores still show beneath each other.
+        axes.errorbar(x, y, yerr=bars[1], xerr=bars[0], ms=9, mec="white", lw=1, zorder=3, **style)

@@ -1,0 +1,56 @@
+"""What more Lanczos steps change in the score of the paper-size spirals network, and what they cost.
+
+One solution of the mean and one of the AND-mask (seed 0, 32 environments of 1,280 examples, 141,058
+parameters), scored with several numbers of steps.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+
+from ilc.consistency.large import expand
+from ilc.consistency.second_order import score_expansions
+from ilc.seeding import generator_for
+from lab.experiments.measurement import Parts, Tables
+from lab.experiments.theory.spirals_at_paper_size import train_network
+
+METHODS = ("mean", "and_mask")
+EPSILON = 0.01
+
+
+def parts(steps: Sequence[int] = (20, 60)) -> Parts:
+    """``consistency/hessian_vector.csv``: a part per aggregator, two to four minutes each.
+
+    Args:
+        steps: Lanczos steps per environment.
+    """
+    return {method: partial(_measure, method, tuple(steps)) for method in METHODS}
+
+
+def _measure(method: str, steps: tuple[int, ...]) -> Tables:
+    rows = []
+    solution = train_network(0, method)
+    for lanczos_steps in steps:
+        began = time.process_time()
+        generator = generator_for(0, "lanczos")
+        expansions = [expand(loss, solution.theta, lanczos_steps, generator) for loss in solution.losses]
+        expanded = time.process_time() - began
+        for damping in (1e-1, 1e-2, 1e-3):
+            began = time.process_time()
+            score = score_expansions(expansions, EPSILON, damping)
+            rows.append(
+                {
+                    "aggregator": method,
+                    "lanczos_steps": lanczos_steps,
+                    "damping": damping,
+                    "inconsistency": score.inconsistency / EPSILON,
+                    "median_gap": float(score.gaps.median()) / EPSILON,
+                    # of one thread, so that other work on the machine does not count
+                    "cpu_seconds": expanded + time.process_time() - began,
+                }
+            )
+    return {"consistency/hessian_vector.csv": pd.DataFrame(rows)}

@@ -1,0 +1,66 @@
+"""The authors' linear regression: which solution each aggregator ends in, and how noise breaks the mask."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from lab.experiments.measurement import Parts, Tables, trained
+from lab.experiments.theory import linear_regression
+from lab.experiments.theory.small_problems_task import SmallProblemsTask
+
+METHODS = ("mean", "and_mask", "geometric_mean")
+NOISE = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 0.3)
+N_WEIGHTS = 5
+
+
+def parts(seeds: int = 20) -> Parts:
+    """A part per aggregator and level of noise, seconds each; all seeds are trained together.
+
+    ``consistency/linear_regression.csv`` holds the weights along training without noise,
+    ``consistency/linear_regression_noise.csv`` the final weights and risks at every level.
+
+    Args:
+        seeds: how many, from 0.
+    """
+    return {
+        f"{name}-noise{noise:g}": partial(_measure, name, noise, seeds) for name in METHODS for noise in NOISE
+    }
+
+
+def _measure(name: str, noise: float, n_seeds: int) -> Tables:
+    problem = ["experiment=small_problems", "problem=noisy_regression", f"noise={noise}"]
+    run = trained([*problem, f"method={name}", f"n_seeds={n_seeds}"])
+    assert isinstance(run.task, SmallProblemsTask)
+    inputs = run.task.problem.inputs
+    finals = [
+        {"aggregator": name, "noise": noise, "seed": seed, **_described(theta, inputs[seed])}
+        for seed, theta in enumerate(run.task.model.solutions())
+    ]
+    tables: Tables = {"consistency/linear_regression_noise.csv": pd.DataFrame(finals)}
+    if noise == 0:
+        rows = []
+        for seed, start in enumerate(run.task.problem.start):
+            rows.append({"aggregator": name, "seed": seed, "step": 0, **_weights(start)})
+        for metrics in run.metrics:
+            for seed in range(n_seeds):
+                weights = [metrics[f"seed{seed}/weight/{i}"] for i in range(N_WEIGHTS)]
+                theta = torch.tensor(weights, dtype=torch.float64)
+                rows.append({"aggregator": name, "seed": seed, "step": metrics["step"], **_weights(theta)})
+        tables["consistency/linear_regression.csv"] = pd.DataFrame(rows)
+    return tables
+
+
+def _weights(theta: Tensor) -> dict[str, float]:
+    names = [f"private_{i + 1}" for i in range(len(theta) - 1)] + ["shared"]
+    return dict(zip(names, theta.tolist(), strict=True))
+
+
+def _described(theta: Tensor, inputs: Tensor) -> dict[str, float]:
+    return _weights(theta) | {
+        "train_risk": float(linear_regression.risk(theta, inputs).mean()),
+        "test_risk": float(linear_regression.risk(theta, linear_regression.unseen_environment())),
+    }

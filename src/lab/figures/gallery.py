@@ -1,0 +1,85 @@
+"""The gallery: every committed figure, what it shows in a sentence, and the study that makes its data."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from lab.figures.claims import title_of
+from lab.figures.discovery import experiments, figure_modules, modules
+from lab.figures.studies import studies_of
+
+PAGE = Path("docs/gallery.md")
+"""Where the gallery stands, from the repository's root."""
+
+HEAD = """# Gallery
+
+Made by `make figures`: every figure, what it shows, and the study that makes its data. Nobody edits this page
+by hand. What was found is on the pages of the experiments and in [claims.md](claims.md).
+"""
+
+NO_FILE = "Drawn from formulas or generated data: no study."
+
+
+def sentence_of(name: str) -> str:
+    """What a figure or table shows: the first line of its module."""
+    spec = find_spec(figure_modules()[name])
+    assert spec is not None and spec.origin is not None
+    return (ast.get_docstring(ast.parse(Path(spec.origin).read_text())) or "").splitlines()[0]
+
+
+_listeners: list[tuple[Path, set[str]]] = []
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and _listeners and isinstance(arguments[0], (str, os.PathLike)):
+        path = Path(arguments[0]).absolute()
+        for folder, read in _listeners:
+            if path.is_relative_to(folder):
+                read.add(path.relative_to(folder).as_posix())
+
+
+@cache
+def _listen() -> None:
+    sys.addaudithook(_hear)  # Python keeps it for good; without listeners it does nothing.
+
+
+@contextmanager
+def files_read(folder: Path) -> Iterator[set[str]]:
+    """The files below a folder that are opened within the ``with`` block, as they are, by path from there."""
+    _listen()
+    listener = (folder.absolute(), set[str]())
+    _listeners.append(listener)
+    try:
+        yield listener[1]
+    finally:
+        _listeners.remove(listener)
+
+
+def page(read: Mapping[str, Iterable[str]]) -> str:
+    """The text of ``docs/gallery.md``.
+
+    Args:
+        read: name of every figure -> the files below ``results/`` that it is drawn from.
+    """
+    parts = [HEAD]
+    for experiment in experiments():
+        names = [module.rpartition(".")[2] for module in modules(experiment, "figures")]
+        drawn = [name for name in names if name in read]
+        if drawn:
+            parts += [f"## {title_of(experiment)}\n", *(_block(name, read[name]) for name in drawn)]
+    return "\n".join(parts)
+
+
+def _block(name: str, files: Iterable[str]) -> str:
+    sentence = sentence_of(name)
+    makers = ", ".join(f"[`{study}`](../conf/study/{study}.yaml)" for study in studies_of(files))
+    made = f"Study: {makers}." if makers else NO_FILE
+    return f"### {name}\n\n{sentence} {made}\n\n![{sentence}](../results/figures/{name}.png)\n"

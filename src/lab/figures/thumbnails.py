@@ -1,0 +1,65 @@
+"""Thumbnails: the README's small pictures, one for each experiment that draws one.
+
+A thumbnail is ``lab/experiments/NAME/thumbnail.py`` with ``draw(results) -> Figure``. The first line of its
+module is the caption, ``docs/NAME.md`` the page that it leads to. It becomes ``results/thumbnails/NAME.png``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lab.figures.claims import title_of
+from lab.figures.discovery import experiments
+from lab.figures.style import new_figure
+
+FOLDER = "thumbnails"
+"""Of the pictures, below ``results/``."""
+
+TABLE = "thumbnails"
+"""The name of the README's table."""
+
+COLUMNS = 3
+INCHES = (2.6, 1.9)
+DPI = 160
+"""Three dots for every two pixels at which the README shows them."""
+
+
+def thumbnail_modules() -> dict[str, str]:
+    """The modules of all thumbnails by the name of their experiment."""
+    names = {name: f"lab.experiments.{name}.thumbnail" for name in experiments()}
+    return {name: module for name, module in names.items() if find_spec(module)}
+
+
+def new_thumbnail(title: str) -> tuple[Figure, Axes]:
+    """An empty picture with one panel, whose words are legible at the size shown."""
+    figure = new_figure()
+    figure.set_size_inches(*INCHES)
+    axes = figure.add_subplot()
+    axes.set_title(title, fontsize=9)
+    axes.tick_params(labelsize=8)
+    return figure, axes
+
+
+def label(axes: Axes, x: float, y: float, text: str, color: str, side: str = "right") -> None:
+    """Words beside a line, in its colour, whose ``side`` is at x."""
+    axes.text(x, y, text, color=color, fontsize=8.5, fontweight="bold", ha=side, va="center")
+
+
+def caption(module: str) -> str:
+    """What a thumbnail shows: the first line of its module."""
+    return (import_module(module).__doc__ or "").splitlines()[0]
+
+
+def table() -> str:
+    """The README's table: pictures with their captions, as Markdown. Links start at the repository's root."""
+    cells = [
+        f"[![{title_of(name)}](results/{FOLDER}/{name}.png)](docs/{name}.md)<br>{caption(module)}"
+        for name, module in thumbnail_modules().items()
+    ]
+    rows = [cells[start : start + COLUMNS] for start in range(0, len(cells), COLUMNS)]
+    head = ["| " + " | ".join([" "] * COLUMNS) + " |", "|" + ":-:|" * COLUMNS]
+    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"

@@ -1,0 +1,9 @@
+"""Networks of the experiments, importable on their own."""
+
+from lab.models.domain_adversarial import DomainAdversarialMLP, DomainAdversarialOutputs
+from lab.models.fast_resnet import FastResNet
+from lab.models.linear import Linear
+from lab.models.mlp import MLP
+from lab.models.resnet18 import ResNet18
+
+__all__ = ["MLP", "DomainAdversarialMLP", "DomainAdversarialOutputs", "FastResNet", "Linear", "ResNet18"]

@@ -1,0 +1,58 @@
+"""Multilayer perceptron of the synthetic experiments (paper, appendix to section 3.1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from lab.models.size import check_size
+
+
+class MLP(nn.Module):
+    """LeakyReLU perceptron: ``[N, in_features]`` to ``[N, out_features]`` logits.
+
+    Each hidden layer is Linear, optional BatchNorm, LeakyReLU, optional dropout.
+
+    Raises:
+        UserError: no hidden layer, or sizes and dropout out of range.
+    """
+
+    takes: ClassVar[tuple[str, ...]] = ("vectors",)
+    """The kinds of inputs, for whoever puts data and model together."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        hidden_units: int = 256,
+        hidden_layers: int = 3,
+        dropout: float = 0.0,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        if min(in_features, out_features, hidden_units, hidden_layers) < 1 or not 0 <= dropout < 1:
+            raise UserError(
+                "an MLP needs positive sizes and dropout in [0, 1), got "
+                f"{in_features=}, {out_features=}, {hidden_units=}, {hidden_layers=}, {dropout=}"
+            )
+        n_inner = (hidden_layers - 1) * hidden_units**2
+        check_size("mlp", n_inner + hidden_units * (in_features + out_features), hidden_layers)
+        layers: list[nn.Module] = []
+        width = in_features
+        for _ in range(hidden_layers):
+            layers.append(nn.Linear(width, hidden_units))
+            if batch_norm:
+                layers.append(nn.BatchNorm1d(hidden_units))
+            layers.append(nn.LeakyReLU())
+            if dropout > 0:
+                layers.append(nn.Dropout(dropout))
+            width = hidden_units
+        layers.append(nn.Linear(width, out_features))
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return the logits ``[N, out_features]``."""
+        logits: Tensor = self.layers(inputs)
+        return logits

@@ -1,0 +1,16 @@
+"""Whether a network can be trained in the memory that is free, asked before its layers are made."""
+
+from __future__ import annotations
+
+from lab.free_memory import check_memory
+
+_COPIES = 4
+"""Of each parameter in training: itself, its gradient and Adam's two averages."""
+_BYTES_PER_LAYER = 10_000
+"""What a layer takes however small it is."""
+
+
+def check_size(name: str, n_parameters: float, n_layers: int = 0) -> None:
+    """Raise UserError where so many parameters, about, take more memory than is free."""
+    n_bytes = _COPIES * 4 * n_parameters + _BYTES_PER_LAYER * n_layers
+    check_memory(f"model={name}", n_bytes, "take a narrower one, or fewer layers")

@@ -1,0 +1,46 @@
+"""The repository's own figures, as pictures in the page."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from lab.atomic import in_memory
+from lab.figures.discovery import figure_modules
+from lab.figures.gallery import sentence_of
+
+WIDTH = 1100
+"""Pixels to which a wider figure is reduced."""
+
+QUALITY = 80
+"""Of the pictures, as WebP counts it: half the size of the PNG files, and no difference to be seen."""
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A figure as the page shows it: ``source`` is the picture itself; its size is in pixels."""
+
+    name: str
+    sentence: str
+    source: str
+    width: int
+    height: int
+
+
+def committed_figures(results: Path) -> list[ShownFigure]:
+    """All figures below ``results/figures`` that some module draws, in the experiments' order."""
+    paths = {name: results / "figures" / f"{name}.png" for name in figure_modules()}
+    return [_shown(path) for path in paths.values() if path.exists()]
+
+
+def _shown(path: Path) -> ShownFigure:
+    with Image.open(path) as opened:
+        image = opened.convert("RGB")
+    if image.width > WIDTH:
+        image = image.resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
+    content = in_memory(lambda file: image.save(file, format="WEBP", quality=QUALITY, method=2))
+    source = f"data:image/webp;base64,{base64.b64encode(content).decode()}"
+    return ShownFigure(path.stem, sentence_of(path.stem), source, image.width, image.height)

@@ -1,0 +1,45 @@
+"""Where the runs lie: every run folder below the given ones, in whatever state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ilc.errors import UserError
+from lab.runs.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE
+
+LEFT_BY_A_RUN = {PROVENANCE, METRICS, CHECKPOINT, DONE}
+"""Files of which a run folder has one beside its config; ``conf/config.yaml`` has none."""
+
+
+def find_runs(folders: Iterable[Path]) -> list[Path]:
+    """All run folders in these folders or at any depth below, each once, sorted.
+
+    Raises:
+        UserError: one of the folders does not exist or holds no run.
+    """
+    found: set[Path] = set()
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(f"{folder} is no folder: name run folders, or a folder above them")
+        runs = set(_below(folder))
+        if not runs:
+            raise UserError(
+                f"{folder} holds no run: make one (python src/train.py), or name run folders or a folder "
+                "above them"
+            )
+        found |= runs
+    return sorted(found)
+
+
+def _below(folder: Path) -> Iterable[Path]:
+    for place, inner, files in os.walk(folder):
+        if _is_run(set(files)):
+            inner.clear()  # W&B keeps a config.yaml of its own in there.
+            yield Path(place)
+        inner.sort()
+
+
+def _is_run(files: set[str]) -> bool:
+    return FAILED in files or (CONFIG in files and bool(files & LEFT_BY_A_RUN))

@@ -1,0 +1,107 @@
+"""Reading searches: files under ``conf/search/``, each of one search or of several that share most."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from ilc.errors import UserError
+from lab.configuration.groups import CONF
+from lab.configuration.keys import check_keys, fitting_name
+from lab.runs.search.definition import Definition
+
+FOLDER = CONF / "search"
+
+
+def load_definition(name: str) -> Definition:
+    """Read ``conf/search/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
+
+    ``NAME/PART`` is one of the searches of a file with ``each``: what all of them share, and settings,
+    ranges and a number of trials of its own.
+
+    Raises:
+        UserError: no such file or part, a file of several searches, an unknown key, a missing one, or as
+            ``Definition``.
+    """
+    found = load_definitions(name)
+    if len(found) > 1:
+        parts = ", ".join(f"{name}/{definition.name.rpartition('/')[2]}" for definition in found)
+        raise UserError(f"{name} holds several searches, name one of them: {parts}")
+    return found[0]
+
+
+def load_definitions(name: str) -> list[Definition]:
+    """All searches of a file, or the one of a file's parts that is named, as ``load_definition``."""
+    path, chosen = _file(name), None
+    if not path.exists() and "/" in name:
+        path, chosen = _file(name.rpartition("/")[0]), name.rpartition("/")[2]
+    if not path.exists():
+        known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.yaml"))) or "none"
+        raise UserError(f"no search is called {name!r}: there are {known}. A file of your own ends in .yaml")
+    values = _read(path)
+    parts = values.pop("each", None)
+    if chosen is not None:
+        if chosen not in (parts or {}):
+            raise UserError(f"{path} has no search {chosen!r}: there are {', '.join(parts or ['none'])}")
+        parts = {chosen: parts[chosen]}
+    if parts is None:
+        return [_definition(path.stem, values)]
+    return [
+        _definition(
+            f"{path.stem}/{part}",
+            {
+                **values,
+                "fixed": [*values["fixed"], *own.get("fixed", [])],
+                "space": {**values["space"], **own.get("space", {})},
+                "trials": own.get("trials", values["trials"]),
+            },
+        )
+        for part, own in parts.items()
+    ]
+
+
+def _file(name: str) -> Path:
+    return Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What the file says, each key of its kind."""
+    try:
+        values = OmegaConf.to_container(OmegaConf.load(path))
+    except Exception as error:
+        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    keys = [field.name for field in fields(Definition) if field.name != "name"]
+    if not isinstance(values, dict):
+        raise UserError(f"{path} must hold the keys {', '.join(keys)}")
+    check_keys("", values, [*keys, "each"])
+    missing = [key for key in keys if key not in values and key not in ("sampler", "seed", "finalists")]
+    if missing:
+        raise UserError(f"{path} lacks {', '.join(missing)}")
+    _check_kinds(path, values)
+    parts = values.get("each", {})
+    named = isinstance(parts, dict) and all(isinstance(own, dict) for own in parts.values())
+    if not named or ("each" in values and not parts):
+        raise UserError(f"{path}: each must be name: what that search has of its own, got {parts!r}")
+    for part, own in parts.items():
+        fitting_name("a name under each", part)
+        check_keys(f"each.{part}", own, ["fixed", "space", "trials"])
+        _check_kinds(path, own)
+    return {str(key): value for key, value in values.items()}
+
+
+def _check_kinds(path: Path, values: dict[Any, Any]) -> None:
+    for key, kind, expected in (
+        ("fixed", list, "a list of overrides"),
+        ("space", dict, "key: range"),
+        ("objective", dict, "metric: maximize or minimize"),
+    ):
+        if key in values and not isinstance(values[key], kind):
+            raise UserError(f"{path}: {key} must be {expected}, got {values[key]!r}")
+
+
+def _definition(name: str, values: dict[str, Any]) -> Definition:
+    fixed = tuple(str(override) for override in values["fixed"])
+    return Definition(name=name, **{**values, "fixed": fixed})

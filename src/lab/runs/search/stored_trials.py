@@ -1,0 +1,78 @@
+"""Whether the trials that a search's database holds could be this search's, whoever brought the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import optuna
+
+from ilc.errors import UserError
+from lab.runs.search.definition import Definition
+from lab.runs.search.draws import REPEATS
+
+ROUNDING = 1e-9
+"""By which share a number may lie outside its range: logarithms are taken and undone."""
+
+
+def check_database(path: Path) -> None:
+    """Whether a file is a whole SQLite database; one that is not there yet is made later.
+
+    Raises:
+        UserError: it is none, or damaged.
+    """
+    if not path.exists():
+        return
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.Error as error:
+        found = str(error)
+    if found != "ok":
+        raise damaged(str(path), " ".join(str(found).split()))
+
+
+def damaged(place: str, why: str) -> UserError:
+    """The message for a database that cannot be used as it is."""
+    return UserError(
+        f"the trials in {place} are damaged ({why}): put back a copy, or remove it; the search then begins "
+        "anew, and run folders that are done are not trained again"
+    )
+
+
+def check_trials(stored: optuna.Study, definition: Definition, place: str) -> None:
+    """Whether every parameter of every trial is a key of the space with a value within its range.
+
+    A trial's parameters become a command line, and the best ones a file under ``conf/tuned``: anything else
+    in the database would get there too.
+
+    Raises:
+        UserError: one is not, or a trial says that it repeats something that is no trial.
+    """
+    trials = stored.get_trials(deepcopy=False)
+    for trial in trials:
+        for key, value in trial.params.items():
+            if key not in definition.space or not _fits(value, definition.space[key]):
+                raise damaged(
+                    place, f"trial {trial.number} has {key}={value!r}, outside of the search's space"
+                )
+        repeated = trial.user_attrs.get(REPEATS)
+        if repeated is not None and repeated not in range(len(trials)):
+            raise damaged(place, f"trial {trial.number} repeats {repeated!r}, which is no trial")
+
+
+def _fits(value: Any, limits: dict[str, Any]) -> bool:
+    ((kind, values),) = limits.items()
+    if kind == "choice":
+        return any(type(value) is type(choice) and value == choice for choice in values)
+    if isinstance(value, bool) or not isinstance(value, int if kind == "integer" else (int, float)):
+        return False
+    return _within(value, values)
+
+
+def _within(value: float, limits: Sequence[float]) -> bool:
+    low, high = limits
+    return low - ROUNDING * abs(low) <= value <= high + ROUNDING * abs(high)

@@ -1,0 +1,131 @@
+"""What a search found, as a tidy table of all trials, and which of them is the best."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pandas as pd
+from optuna.trial import FrozenTrial, TrialState
+
+from ilc.errors import UserError
+from lab.configuration.compose import command_of
+from lab.runs.run_files import read_provenance, read_summary
+from lab.runs.search.committed_trials import ROW, summary_in
+from lab.runs.search.definition import Definition
+from lab.runs.search.draws import REPEATS
+from lab.runs.search.trial import folder_of, overrides_of
+
+EMPTY = ("search", "number", "state", "chosen", "value", "error", "command")
+"""Columns of a table without trials."""
+
+
+def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) -> pd.DataFrame:
+    """A row per trial, failed ones included: parameters, the summary of its run, what repeats it.
+
+    Columns: ``search``, ``number``, ``state``, ``chosen`` (whether it is the best by the definition's
+    rule), ``value``, the keys of the space, the summary's entries (empty for a trial that did not
+    complete), ``error`` and ``command``; ``repeats`` where trials were not trained, because an earlier one of
+    that number had their parameters, whose summary they then have, without the time.
+    """
+    rows = []
+    trials = stored.get_trials(deepcopy=False)
+    for trial in trials:
+        repeats = trial.user_attrs.get(REPEATS)
+        summary: dict[str, Any] = {}
+        if trial.state == TrialState.COMPLETE:
+            trained = trials[trial.number if repeats is None else repeats]
+            summary = _summary(trained, definition, folder)
+            _check_value(trial, summary, definition, folder_of(folder, trained.number))
+        if repeats is not None:
+            summary |= {"repeats": repeats, "wall_seconds": None}
+        parameters = {key: trial.params[key] for key in definition.space if key in trial.params}
+        rows.append(
+            {
+                "search": definition.name,
+                "number": trial.number,
+                "state": trial.state.name,
+                "value": trial.value,
+                **parameters,
+                **summary,
+                "error": trial.user_attrs.get("error"),
+                "command": command_of(overrides_of(definition, parameters)),
+            }
+        )
+    table = pd.DataFrame(rows, columns=None if rows else EMPTY)
+    if "repeats" in table:
+        table = table.astype({"repeats": "Int64"})  # Some have none.
+    if rows:
+        chosen = table.index.isin(_ranked(table, definition).index[:1])
+        table.insert(list(table.columns).index("value"), "chosen", chosen)
+    return table
+
+
+def _check_value(
+    trial: optuna.trial.FrozenTrial, summary: dict[str, Any], definition: Definition, run: Path
+) -> None:
+    """Whether the database says of a trial what its run does, whose files carry hashes."""
+    if summary.get(definition.metric) != trial.value:
+        raise UserError(
+            f"search {definition.name}: its database has {definition.metric} {trial.value} of trial "
+            f"{trial.number}, its run {run} has {summary.get(definition.metric)}: put back a copy of the "
+            "folder, or remove what was changed, and give the search's command again"
+        )
+
+
+def table_file(table: pd.DataFrame, stored: optuna.Study) -> bytes:
+    """The table as CSV; rows of trials from a committed table stay as they were there, but for ``chosen``."""
+    kept = {
+        trial.number: trial.user_attrs[ROW]
+        for trial in stored.get_trials(deepcopy=False)
+        if ROW in trial.user_attrs
+    }
+    if not kept:
+        return table.to_csv(index=False).encode()
+    text = pd.read_csv(io.StringIO(table.to_csv(index=False)), dtype=str, keep_default_na=False)
+    there = list(next(iter(kept.values())))
+    text = text.reindex(columns=[*there, *(column for column in text if column not in there)], fill_value="")
+    for number, row in kept.items():
+        for column in there:
+            if column != "chosen":
+                text.loc[number, column] = row[column]
+    return text.to_csv(index=False).encode()
+
+
+def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
+    """The row that the definition's rule chooses among the completed ones; raises as ``finalists``."""
+    return finalists(trials, definition).iloc[0]
+
+
+def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
+    """The completed rows that the definition's rule ranks first, best first, as many as it keeps.
+
+    Raises:
+        UserError: none completed.
+    """
+    if trials.empty or not (trials.state == "COMPLETE").any():
+        raise UserError(
+            f"search {definition.name}: no trial has completed yet: give the search's command again"
+        )
+    return _ranked(trials, definition).head(definition.finalists)
+
+
+def _summary(trial: FrozenTrial, definition: Definition, folder: Path) -> dict[str, Any]:
+    """What a trained trial came to: by its run folder, or by its row where it comes from a table."""
+    if ROW in trial.user_attrs:
+        return summary_in(trial, definition)
+    run = folder_of(folder, trial.number)
+    return {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
+
+
+def _ranked(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
+    """The completed ones, best first."""
+    complete = trials[trials.state == "COMPLETE"]
+    if "repeats" in complete:
+        complete = complete[complete.repeats.isna()]
+    if complete.empty:
+        return complete
+    rising = [way == "minimize" for way in definition.objective.values()]
+    return complete.sort_values([*definition.objective, "number"], ascending=[*rising, True])

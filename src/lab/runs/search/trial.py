@@ -1,0 +1,59 @@
+"""One trial of a search: its overrides, its run folder, its place in a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lab.configuration.compose import compose_experiment
+from lab.runs.run_files import LOG
+from lab.runs.search.definition import Definition
+from lab.runs.search.space import Value, first_value, override
+from lab.runs.sweep import WORKER, attempt
+from lab.runs.workers import Job
+
+Result = dict[str, Any] | str
+"""The summary of a trial's run, or why it failed."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial under way.
+
+    Attributes:
+        number: counted from 0, in the order in which the trials began.
+        parameters: key of the space -> value.
+    """
+
+    number: int
+    parameters: dict[str, Value]
+
+    def job(self, definition: Definition, folder: Path) -> Job[Result]:
+        """What trains it, or continues it, in a worker."""
+        own = folder_of(folder, self.number)
+        overrides = overrides_of(definition, self.parameters)
+        return Job(str(self.number), partial(attempt, overrides, own), own / LOG)
+
+
+def folder_of(folder: Path, number: int) -> Path:
+    """The run folder of a trial, below the search's folder."""
+    return folder / "trials" / f"{number:04d}"
+
+
+def overrides_of(definition: Definition, parameters: dict[str, Value]) -> list[str]:
+    """The command line of a trial's run."""
+    own = [override(key, value) for key, value in parameters.items()]
+    return [*definition.fixed, *own, f"trainer.selection={definition.selection}", *WORKER]
+
+
+def check_overrides(definition: Definition) -> None:
+    """Compose one point of the space, so that a wrong key stops the search before it starts.
+
+    Raises:
+        HydraException, UserError: an override that does not fit the config.
+    """
+    compose_experiment(
+        overrides_of(definition, {key: first_value(limits) for key, limits in definition.space.items()})
+    )

@@ -1,0 +1,87 @@
+"""The best configurations of a search, as files for ``conf/tuned/``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optuna
+import pandas as pd
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from lab.configuration.compose import compose_config, tuned_choice
+from lab.configuration.groups import CONF
+from lab.runs.search.definition import Definition
+from lab.runs.search.table import finalists
+from lab.runs.search.trial import overrides_of
+
+# Overrides that say what is run where and how time is saved in the search, not how well it was set.
+NOT_SETTINGS = (
+    *("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger"),
+    *("trainer.stop_below", "trainer.stop_when_solved", "trainer.stop_when_still"),
+    *("trainer.evaluate_every", "trainer.evaluation_examples"),
+)
+
+
+def with_rank(name: str, rank: int) -> str:
+    """The name of the best configuration is the search's, of the second ``NAME_2``, and so on."""
+    return name if rank == 1 else f"{name}_{rank}"
+
+
+def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: Definition) -> list[str]:
+    """The best configurations as text, the best first, with where they come from in comments.
+
+    Args:
+        stored: the search's trials.
+        trials: their table.
+        definition: the search, which says how many.
+
+    Raises:
+        UserError: no trial has completed.
+    """
+    ranked = enumerate(finalists(trials, definition).iterrows(), start=1)
+    return [_config(stored, trials, definition, best, rank) for rank, (_, best) in ranked]
+
+
+def _config(
+    stored: optuna.Study, trials: pd.DataFrame, definition: Definition, best: pd.Series, rank: int
+) -> str:
+    # From the storage: a table's columns do not keep the values' types.
+    overrides = overrides_of(definition, stored.get_trials()[int(best.number)].params)
+    groups, settings = _settings(overrides)
+    base = tuned_choice(compose_config(overrides).hydra.runtime.choices)
+    states = trials.state.value_counts()
+    experiment = next((o for o in definition.fixed if o.startswith("experiment=")), "")
+    kind = {"random": "random search", "tpe": "Optuna's TPE"}[definition.sampler]
+    lines = [
+        "# @package _global_",
+        f"# python src/train.py {experiment} tuned=searched/{with_rank(definition.name, rank)} seed=0",
+        f"# {'Best' if rank == 1 else f'Number {rank}'} of {states['COMPLETE']} completed trials "
+        f"({states.get('FAIL', 0)} failed) by {kind}:",
+        f"# trial {best.number}, {definition.metric} {best.value:.6g}.",
+        *(f"# {part}" for part in f"Rule: {definition.rule}.".split("; ")),
+        f"# Made by: python scripts/search.py {definition.name} --export",
+    ]
+    if groups or base is not None:
+        # What the trials took from another such file, first; what they chose themselves has the last word.
+        lines += ["defaults:", *([] if base is None else [f"  - /tuned/{base}", "  - _self_"])]
+        lines += [f"  - override /{group}: {choice}" for group, choice in groups.items()]
+    return "\n".join(lines) + "\n" + (OmegaConf.to_yaml(OmegaConf.create(settings)) if settings else "")
+
+
+def _settings(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """A run's overrides as choices of groups and as nested values."""
+    groups: dict[str, str] = {}
+    settings = OmegaConf.create({})
+    kept = [text for text in overrides if not text.startswith("~")]
+    for entry in OverridesParser.create().parse_overrides(kept):
+        key = entry.key_or_group.lstrip("+")
+        if key in NOT_SETTINGS:
+            continue
+        if (CONF / key).is_dir():
+            groups[key] = str(entry.value())
+        else:
+            OmegaConf.update(settings, key, entry.value(), force_add=True)
+    nested = OmegaConf.to_container(settings)
+    assert isinstance(nested, dict)
+    return groups, {str(key): value for key, value in nested.items()}

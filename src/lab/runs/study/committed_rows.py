@@ -1,0 +1,139 @@
+"""The rows that a study's committed CSV files already hold, so that nobody makes those runs again.
+
+All values are kept as the text that the file has: what is committed is never rounded or rewritten.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from ilc.errors import UserError
+from lab.runs.export import as_files, row_order
+from lab.runs.run_key import KEY, RUN
+
+STOPPED = "stopped"
+PENDING, FAILED = "pending", "failed"
+"""Values of ``stopped``: a run that nobody has made yet, and one that ended with an error."""
+
+
+def read_rows(path: Path) -> pd.DataFrame | None:
+    """A table as text; None where the file is not there.
+
+    Raises:
+        UserError: the file is no table.
+    """
+    if not path.exists():
+        return None
+    try:
+        return pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (ValueError, OSError) as error:
+        raise _damaged(path, " ".join(str(error).split())) from error
+
+
+def read_run_rows(path: Path, *needed: str) -> pd.DataFrame:
+    """A table with rows of runs as text; an empty one where the file is not there.
+
+    Args:
+        path: of the file.
+        needed: columns that it must have beside ``RUN``.
+
+    Raises:
+        UserError: the file is no such table, or a row does not say which run it is of.
+    """
+    table = read_rows(path)
+    if table is None:
+        return pd.DataFrame({column: pd.Series(dtype=str) for column in (RUN, *needed)})
+    missing = [column for column in (RUN, *needed) if column not in table]
+    if missing:
+        raise _damaged(path, f"no table of runs: it lacks the column {', '.join(missing)}")
+    strange = [row for row, key in enumerate(table[RUN]) if not re.fullmatch(KEY, str(key))]
+    if strange:
+        raise _damaged(path, f"row {strange[0] + 1} names no run")
+    return table
+
+
+def settled(path: Path, may_diverge: bool) -> pd.DataFrame:
+    """The rows of runs that nobody has to make: finished ones, and failed ones where runs may diverge.
+
+    Raises:
+        UserError: as ``read_run_rows``, or two rows of one run.
+    """
+    table = read_run_rows(path, STOPPED, "command")
+    twice = table[RUN][table[RUN].duplicated()]
+    if len(twice):
+        raise _damaged(path, f"it has two rows of the run {twice.iloc[0]}")
+    return table[~table[STOPPED].isin([PENDING] if may_diverge else [PENDING, FAILED])]
+
+
+def joined_files(
+    own: tuple[pd.DataFrame, pd.DataFrame],
+    prefix: Path,
+    kept: Collection[str],
+    columns: Sequence[str],
+    curves: bool = True,
+    float_format: str | None = None,
+    pending: pd.DataFrame | None = None,
+) -> dict[Path, bytes]:
+    """The tables of runs and curves: rows that were made here, and those that the files hold already.
+
+    Args:
+        own: both tables of the runs made here, as ``export_runs``.
+        prefix: of the files' paths.
+        kept: keys of the other runs, whose rows are taken over from the files.
+        columns: config keys among the tables' columns.
+        curves: whether there is a table of curves.
+        float_format: of the numbers made here.
+        pending: rows of runs that nobody has made.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+    order = row_order(columns)
+    tables = []
+    for kind, table in zip(("runs", "curves"), own, strict=True):
+        there = read_run_rows(prefix.with_name(f"{prefix.name}_{kind}.csv"))
+        tables.append([as_text(table, float_format), there[there[RUN].isin(list(kept))]])
+    if pending is not None:
+        tables[0].append(as_text(pending))
+    runs_table, curves_table = _merged(tables[0], order), _merged(tables[1], [*order, "step"])
+    # Headers say of what the rows will be.
+    if runs_table.empty:
+        runs_table = pd.DataFrame(columns=["experiment", *columns, "seed", RUN, STOPPED, "command"])
+    if curves_table.empty:
+        identity = [column for column in (*order, RUN) if column in runs_table]
+        curves_table = pd.DataFrame(columns=[*identity, "step"])
+    return as_files(runs_table, curves_table if curves else None, prefix)
+
+
+def as_text(table: pd.DataFrame, float_format: str | None = None) -> pd.DataFrame:
+    """A table as its CSV file would hold it."""
+    if table.empty:
+        return table.astype(str)
+    text = table.to_csv(index=False, float_format=float_format)
+    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+
+
+def _merged(tables: Sequence[pd.DataFrame], order: Sequence[str]) -> pd.DataFrame:
+    """One table of the rows of several, all of them text, in the order that their values would have."""
+    some = [table for table in tables if len(table)]
+    if not some:
+        return pd.DataFrame()
+    table = pd.concat(some, ignore_index=True).fillna("")
+    columns = [column for column in order if column in table]
+    return table.sort_values(columns, key=_values, kind="stable", ignore_index=True)
+
+
+def _values(column: pd.Series) -> pd.Series:
+    """What texts stand for: numbers where all are numbers; what is empty comes last."""
+    texts = column.mask(column == "")
+    numbers = pd.to_numeric(texts, errors="coerce")
+    return texts if (numbers.isna() & texts.notna()).any() else numbers
+
+
+def _damaged(path: Path, what: str) -> UserError:
+    return UserError(f"{path} cannot be used ({what}): put back the committed file, or remove it")

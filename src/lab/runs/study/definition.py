@@ -1,0 +1,93 @@
+"""What a study is: a file under ``conf/study/``, read and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from ilc.errors import UserError
+from lab.configuration.groups import CONF
+from lab.configuration.keys import check_keys
+from lab.runs.study.measurement_step import MeasurementStep
+from lab.runs.study.runs_step import RunsStep
+from lab.runs.study.search_step import SearchStep
+from lab.runs.study.step import Step, read_fields
+
+FOLDER = CONF / "study"
+NEEDED = ("about", "cost", "steps")
+KEYS = (*NEEDED, "unfinished")
+KINDS: dict[str, type[RunsStep] | type[SearchStep] | type[MeasurementStep]] = {
+    "runs": RunsStep,
+    "search": SearchStep,
+    "measurement": MeasurementStep,
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study.
+
+    Attributes:
+        name: of its file.
+        about: what it finds out, in a sentence.
+        cost: how long it takes, in words.
+        steps: what has to be done, in this order.
+        unfinished: whether its committed files may lack something: they say what.
+    """
+
+    name: str
+    about: str
+    cost: str
+    steps: tuple[Step, ...]
+    unfinished: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What it makes, as paths below ``results/``."""
+        return tuple(file for step in self.steps for file in step.files)
+
+
+def study_names() -> list[str]:
+    """All that lie in ``conf/study/``."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def load_study(name: str) -> Study:
+    """Read ``conf/study/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
+
+    Raises:
+        UserError: no such file, a key that is unknown or missing, a value of another type.
+    """
+    path = Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
+    if not path.exists():
+        known = ", ".join(study_names()) or "none"
+        raise UserError(f"no study is called {name!r}: there are {known}. A file of your own ends in .yaml")
+    try:
+        values = OmegaConf.to_container(OmegaConf.load(path))
+    except Exception as error:
+        raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path} must hold the keys {', '.join(NEEDED)}")
+    check_keys("", values, KEYS)
+    missing = [key for key in NEEDED if key not in values]
+    if missing:
+        raise UserError(f"{path} lacks {', '.join(missing)}")
+    for key in ("about", "cost"):
+        if not isinstance(values[key], str):
+            raise UserError(f"{path}: {key} must be words, got {values[key]!r}")
+    unfinished = values.get("unfinished", False)
+    if not isinstance(unfinished, bool):
+        raise UserError(f"{path}: unfinished must be true or false, got {unfinished!r}")
+    if not isinstance(values["steps"], list) or not values["steps"]:
+        raise UserError(f"{path}: steps must be a list of steps, each of them {' or '.join(KINDS)}")
+    steps = tuple(_step(path, number, step) for number, step in enumerate(values["steps"], 1))
+    return Study(path.stem, values["about"], values["cost"], steps, unfinished)
+
+
+def _step(path: Path, number: int, values: object) -> Step:
+    if not isinstance(values, dict) or len(values) != 1 or next(iter(values)) not in KINDS:
+        raise UserError(f"{path}: step {number} must be one of {', '.join(KINDS)}, got {values!r}")
+    ((kind, content),) = values.items()
+    return read_fields(KINDS[str(kind)], f"{path}: step {number}: {kind}", content)

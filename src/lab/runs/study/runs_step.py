@@ -1,0 +1,158 @@
+"""A step of a study that makes runs and collects them in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hydra.errors import HydraException
+
+from ilc.errors import UserError
+from lab.configuration.compose import command_of, compose_config, compose_experiment
+from lab.configuration.resolve import run_name
+from lab.runs.export import export_runs, identity_of
+from lab.runs.jobs import Place
+from lab.runs.jobs_progress import JobsProgress
+from lab.runs.run_files import FAILED, LOG
+from lab.runs.run_key import RUN, overrides_in, run_key
+from lab.runs.study.committed_rows import FAILED as DIVERGED
+from lab.runs.study.committed_rows import PENDING, STOPPED, joined_files, read_run_rows, settled
+from lab.runs.study.step import ResultPath
+from lab.runs.sweep import WORKER, make, plan
+
+
+@dataclass(frozen=True)
+class RunsStep:
+    """Runs, and their rows in ``TO_runs.csv`` and ``TO_curves.csv``.
+
+    A run whose row the table below ``results`` holds is done: it is not made again, and its row stays.
+
+    Attributes:
+        overrides: each list as on the command line of ``src/train.py -m``; a run named twice counts once.
+        to: path of the tables below ``results/``, without ``_runs.csv``.
+        fixed: overrides before each of these lists.
+        columns: config keys to add to the tables.
+        curves: whether to make ``TO_curves.csv``.
+        float_format: of the numbers in the tables (``%.6g``); None for all digits.
+        may_diverge: whether runs that fail are rows without metrics, rather than an error.
+    """
+
+    overrides: tuple[tuple[str, ...], ...]
+    to: ResultPath
+    fixed: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    curves: bool = True
+    float_format: str | None = None
+    may_diverge: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The tables."""
+        kinds = ("runs", "curves") if self.curves else ("runs",)
+        return tuple(f"{self.to}_{kind}.csv" for kind in kinds)
+
+    def runs(self, folder: Path) -> dict[Path, list[str]]:
+        """Run folder -> overrides.
+
+        Raises:
+            HydraException, UserError: an override that does not fit.
+        """
+        return _plan(self.fixed, self.overrides, folder / "runs")
+
+    def count(self, folder: Path, results: Path) -> tuple[int, int]:
+        """As ``Step``; a run that diverged and may is done."""
+        runs = self.runs(folder)
+        return len(runs) - len(self._missing(runs, results)), len(runs)
+
+    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
+        """As ``Step``."""
+        failures = make(self._missing(self.runs(folder), results), place, progress)
+        return [
+            f"{run}: {message} (log: {run / LOG})"
+            for run, message in failures.items()
+            if not self._is_settled(run)
+        ]
+
+    def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
+        """As ``Step``; runs that nobody has made are rows whose ``stopped`` is ``pending``."""
+        runs = self.runs(folder)
+        committed = self._committed(runs, results)
+        done = [run for run in runs if (run / "done").exists()]
+        failed = {run: (run / FAILED).read_text().strip() for run in runs if (run / FAILED).exists()}
+        if not self.may_diverge:
+            failed = {}
+        # A run that was made here and is committed too has its row from here.
+        elsewhere = {run: key for run, key in committed.items() if run not in {*done, *failed}}
+        if not (done or failed or elsewhere or unfinished):
+            return {}
+        missing = [own for run, own in runs.items() if run not in {*done, *failed, *elsewhere}]
+        return joined_files(
+            export_runs(done, self.columns, failed) if done or failed else (pd.DataFrame(), pd.DataFrame()),
+            results / self.to,
+            elsewhere.values(),
+            self.columns,
+            self.curves,
+            self.float_format,
+            self._pending(missing) if unfinished else None,
+        )
+
+    def _is_settled(self, run: Path) -> bool:
+        return (run / "done").exists() or (self.may_diverge and (run / FAILED).exists())
+
+    def _missing(self, runs: Mapping[Path, list[str]], results: Path) -> dict[Path, list[str]]:
+        """The runs that are neither made here nor committed."""
+        committed = self._committed(runs, results)
+        return {run: own for run, own in runs.items() if run not in committed and not self._is_settled(run)}
+
+    def _committed(self, runs: Mapping[Path, list[str]], results: Path) -> dict[Path, str]:
+        """Run folder -> key of its rows, of the runs that the tables below ``results`` hold."""
+        table = settled(results / self.files[0], self.may_diverge)
+        if self.curves:  # A run whose curve is not there has to be made again.
+            drawn = read_run_rows(results / self.files[1])[RUN]
+            table = table[table[RUN].isin(drawn) | (table[STOPPED] == DIVERGED)]
+        by_key = {run_key(own): run for run, own in runs.items()}
+        found = {by_key[key]: key for key in table[RUN] if key in by_key}
+        # What is not the same word by word may be the same experiment.
+        for key, command in zip(table[RUN], table.command, strict=True):
+            if key not in by_key:
+                run = next(iter(runs)).parents[1] / _name_of(command)
+                if run in runs:
+                    found.setdefault(run, key)
+        return found
+
+    def _pending(self, missing: Sequence[Sequence[str]]) -> pd.DataFrame:
+        rows = [
+            identity_of(_config(tuple(own)), self.columns)
+            | {RUN: run_key(own), STOPPED: PENDING, "command": command_of(own, sweep=True)}
+            for own in missing
+        ]
+        return pd.DataFrame(rows)
+
+
+@cache
+def _plan(
+    fixed: tuple[str, ...], overrides: tuple[tuple[str, ...], ...], output: Path
+) -> dict[Path, list[str]]:
+    runs = {}
+    for own in overrides:
+        runs.update(plan([*fixed, *own, *WORKER], output))
+    return runs
+
+
+@cache
+def _name_of(command: str) -> str:
+    """The name of the run that a recorded command makes today; empty where it makes none."""
+    try:
+        return run_name(compose_config(overrides_in(command)))
+    except (HydraException, UserError):
+        return ""
+
+
+@cache
+def _config(overrides: tuple[str, ...]) -> dict[str, Any]:
+    """The resolved config of a run."""
+    return compose_experiment(overrides, sweep=True)

@@ -1,0 +1,141 @@
+"""Environments layer by layer against torch.func, and against models for which that would be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc.gradients import EnvironmentGradients, sequential, vectorized
+from ilc.gradients.by_layers import known_answers
+from ilc.gradients.vectorized import by_vmap
+from ilc.objectives import Objective, irm_penalty
+from lab.models import MLP
+
+E, N, D = 4, 5, 6
+
+
+class Words(nn.Module):
+    """Embedding, LayerNorm, and a linear layer over positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.mix, self.norm = nn.Embedding(7, 5, padding_idx=0), nn.Linear(5, 8), nn.LayerNorm(8)
+        self.last = nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        words = (x.abs() * 3).long() % 7
+        result: Tensor = self.last(self.norm(self.mix(self.table(words))).tanh().mean(1))
+        return result
+
+
+class Mixed(nn.Module):
+    """Mixes the examples of an environment where no layer shows it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(D, 8), nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.first(x)
+        result: Tensor = self.last((hidden - hidden.mean(0)).tanh())
+        return result
+
+
+class AlsoFunctional(nn.Module):
+    """Uses a layer's weight once more without calling the layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(D, D), nn.Linear(D, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(F.linear(self.first(x).tanh(), self.first.weight))
+        return result
+
+
+def batch(n: int = N) -> tuple[Tensor, Tensor]:
+    random = torch.Generator().manual_seed(2)
+    inputs = torch.randn(E, n, D, generator=random, dtype=torch.float64)
+    return inputs, torch.randint(0, 3, (E, n), generator=random)
+
+
+def make(model: Callable[[], nn.Module]) -> nn.Module:
+    torch.manual_seed(1)
+    return model().double()
+
+
+def assert_same(
+    model: nn.Module, oracle: Callable[..., EnvironmentGradients], n: int, goes_by_layers: bool
+) -> None:
+    inputs, targets = batch(n)
+    found = vectorized(model, F.cross_entropy, inputs, targets, also=("log_sum",))
+    expected = oracle(model, F.cross_entropy, inputs, targets, also=("log_sum",))
+    assert list(known_answers(model).values()) == [goes_by_layers]
+    torch.testing.assert_close(found.risks, expected.risks)
+    for name, ours in found.statistics.items():
+        theirs = expected.statistics[name]
+        assert ours.n_environments == theirs.n_environments == E
+        torch.testing.assert_close(ours.total, theirs.total)
+        assert torch.equal(ours.sign_sum, theirs.sign_sum)
+        torch.testing.assert_close(ours.log_sum, theirs.log_sum)
+
+
+@pytest.mark.parametrize("n", [1, N])
+@pytest.mark.parametrize("model", [lambda: MLP(D, 3, 10, 2), Words], ids=["perceptron", "words"])
+def test_by_layers_is_by_vmap(model: Callable[[], nn.Module], n: int) -> None:
+    assert_same(make(model), by_vmap, n, goes_by_layers=True)
+
+
+@pytest.mark.parametrize("model", [Mixed, AlsoFunctional])
+def test_what_the_layers_do_not_show_goes_by_vmap(model: Callable[[], nn.Module]) -> None:
+    assert_same(make(model), sequential, N, goes_by_layers=False)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda: MLP(D, 3, 10, 2, batch_norm=True),
+        lambda: MLP(D, 3, 10, 2, dropout=0.5),
+        lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.Conv1d(2, 3, 2), nn.Flatten()),
+    ],
+)
+def test_these_are_not_even_tried(model: Callable[[], nn.Module]) -> None:
+    tried = make(model)
+    vectorized(tried, F.cross_entropy, *batch())
+    assert known_answers(tried) == {}
+
+
+def test_the_penalty_of_irm() -> None:
+    def objective(outputs: Tensor, targets: Tensor) -> Objective:
+        risk, penalty = F.cross_entropy(outputs, targets), irm_penalty(outputs, targets)
+        return Objective(risk + 3 * penalty, risk, penalty)
+
+    inputs, targets = batch()
+    model = make(lambda: MLP(D, 3, 10, 2))
+    found, expected = (way(model, objective, inputs, targets) for way in (vectorized, by_vmap))
+    assert list(known_answers(model).values()) == [True]
+    assert found.penalties is not None
+    assert expected.penalties is not None
+    torch.testing.assert_close(found.penalties, expected.penalties)
+    for name, ours in found.statistics.items():
+        torch.testing.assert_close(ours.total, expected.statistics[name].total)
+
+
+class MixedBeforeTwo(nn.Module):
+    """A norm over two features leaves almost nothing but signs of the mixing before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(D, 2), nn.LayerNorm(2), nn.Linear(2, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(self.norm(self.first(x + 0.5 * x.roll(1, 0))))
+        return result
+
+
+def test_mixing_that_hardly_shows_goes_by_vmap() -> None:
+    assert_same(make(MixedBeforeTwo), sequential, N, goes_by_layers=False)

@@ -1,0 +1,109 @@
+"""What is wrong with the words of a command line, in one line, before Hydra reads them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ilc.errors import UserError
+from ilc.gradients import WAYS
+from ilc.objectives import RISKS
+from lab.configuration.groups import choices
+from lab.configuration.overrides import check_overrides
+from lab.runs.device import CHOICES
+from lab.runs.selection import RULES
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+GROUPS = ("aggregator", "dataset", "experiment", "logger", "model", "optimizer", "trainer")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("text", ["{}=null", "~{}", "{}=[a,b]", "{}=5", "{}=true", "{}={{a: 1}}"])
+def test_a_group_is_chosen_by_name(group: str, text: str) -> None:
+    with pytest.raises(UserError, match=f"{group} is chosen by name, .* one of .*{choices(group)[0]}"):
+        check_overrides([text.format(group)])
+
+
+def test_the_best_known_settings_can_be_left_out_but_not_mistyped() -> None:
+    check_overrides(["~tuned", "tuned=searched/spirals/l1", "tuned=spirals/mean,published/spirals"])
+    for text in ("tuned=nothing", "tuned=null", "tuned=[a]"):
+        with pytest.raises(UserError, match=r"tuned is chosen by name, .* \(all: conf/tuned/\)"):
+            check_overrides([text])
+    with pytest.raises(UserError, match="such as published/spirals, ") as caught:
+        check_overrides(["tuned=publisched/spirals"])
+    assert len(str(caught.value)) < 500
+    check_overrides(["hydra.searchpath=[file:///elsewhere]", "tuned=nothing"])
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("data_dir=/tmp/düne", "'data_dir=\"/tmp/düne\"'"),
+        ('data_dir=/tmp/a,"b', '\'data_dir="/tmp/a,\\"b"\''),
+        ("hydra.run.dir=(x", "'hydra.run.dir=\"(x\"'"),
+        ("seed", "expected seed=VALUE"),
+        ("=3", "expected key=value"),
+        ("a b", "expected"),
+        (f"seed={'9' * 5000}", "cannot read"),
+    ],
+)
+def test_what_cannot_be_read(text: str, remedy: str) -> None:
+    with pytest.raises(UserError) as caught:
+        check_overrides([text])
+    assert remedy in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_path_in_quotes_works(train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path) -> None:
+    done = train(*tiny, f'hydra.run.dir="{tmp_path / "düne, (a) b"}"')
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "düne, (a) b" / "done").exists()
+
+
+def test_a_sweep_in_the_middle_of_overrides(
+    train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = train(*tiny, "trainer.max_epochs=1", "-m", "seed=0,1")
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("outputs/spirals/*/done"))) == 2
+    for flags in (("-m", "--cfg", "job"), ("--cfg", "-m")):
+        done = train(*tiny, *flags)
+        assert done.returncode == 1
+        assert done.stderr == "Error: -m goes with overrides alone (KEY=VALUE): leave --cfg out\n"
+
+
+def test_help_names_every_choice(train: TrainCommand) -> None:
+    shown = train("--help").stdout
+    for group in ("experiment", "aggregator", "dataset", "model", "optimizer", "logger", "tuned"):
+        assert f"\n{group}: {', '.join(choices(group))}\n" in shown
+    for key, known in (
+        ("gradients", WAYS),
+        ("risk", RISKS),
+        ("trainer.selection", RULES),
+        ("device", CHOICES),
+        ("scale", ("small", "paper")),
+    ):
+        line = next(line for line in shown.splitlines() if line.startswith(f"{key}: "))
+        assert set(line.removeprefix(f"{key}: ").split(", ")) == set(known)
+    for refused in ("cluster:", "expert:", "search:", "study:"):
+        assert f"\n{refused}" not in shown
+    content = yaml.safe_load(shown.partition("(KEY=VALUE) ==\n")[2].partition("\nhydra.run.dir")[0])
+    assert content["dataset"]["n_environments"] == 32
+
+
+def test_nobody_reads_the_output(root: Path, tiny: tuple[str, ...], tmp_path: Path) -> None:
+    """As with ``| head -1``: the run goes on to its end."""
+    import os
+    import sys
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, str(root / "src/train.py"), *tiny, f"hydra.run.dir={tmp_path / 'x'}"]
+    done = subprocess.run(command, check=False, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "x" / "done").exists()

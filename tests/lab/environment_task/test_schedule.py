@@ -1,0 +1,53 @@
+"""An epoch of so many steps: where it ends, what it leaves unseen, what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ilc.errors import UserError
+from lab.configuration.compose import compose_experiment
+from lab.environment_task import EnvironmentTask
+from lab.environment_task.schedule import Schedule
+from lab.runs.run_options import RunOptions
+
+
+def _task(*overrides: str) -> EnvironmentTask:
+    small = ["dataset.n_environments=2", "dataset.examples_per_environment=40", "dataset.batch_size=10"]
+    config = compose_experiment(["experiment=spirals", "~tuned", "logger=none", *small, *overrides])
+    task = RunOptions.of(config).build_task(torch.device("cpu"))
+    assert isinstance(task, EnvironmentTask)
+    return task
+
+
+@pytest.mark.parametrize(("limit", "steps"), [(None, 4), (1, 1), (3, 3), (9, 4)])
+def test_an_epoch_has_at_most_so_many_steps(limit: int | None, steps: int) -> None:
+    task = _task(*([] if limit is None else [f"+trainer.steps_per_epoch={limit}"]))
+    for epoch in (1, 2):
+        task.train_epoch()
+        assert task.step == epoch * steps
+
+
+def test_a_shorter_epoch_begins_with_the_same_batches_and_then_draws_others() -> None:
+    whole, short = _task(), _task("+trainer.steps_per_epoch=2")
+    first = [inputs for inputs, _ in whole.sampler]
+    again = [inputs for inputs, _ in short.sampler]
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    short = _task("+trainer.steps_per_epoch=2")
+    short.train_epoch()
+    assert not torch.equal(next(iter(short.sampler))[0], first[2])
+
+
+def test_the_rate_falls_after_epochs_of_so_many_steps() -> None:
+    task = _task("+trainer.steps_per_epoch=1", "trainer.max_epochs=8")
+    rates = []
+    for _ in range(8):
+        rates.append(task.optimizer.param_groups[0]["lr"])
+        task.train_epoch()
+    assert [rate / rates[0] for rate in rates] == pytest.approx([1] * 4 + [0.1] * 2 + [0.01] * 2)
+
+
+@pytest.mark.parametrize("name", ["steps_per_epoch", "evaluation_examples"])
+def test_less_than_one_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match=f"trainer.{name} must be null or at least 1, got 0"):
+        Schedule(**{name: 0})

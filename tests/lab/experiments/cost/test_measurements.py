@@ -1,0 +1,120 @@
+"""The ways that are timed do the same, and the measurement of small networks has a row for each."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from lab.experiments.cost import ways
+from lab.experiments.cost.measurements import gradients, processes
+from lab.experiments.cost.transformer import LENGTH, Transformer
+from lab.experiments.cost.workloads import WORKLOADS, Workload, batch
+from lab.models import MLP, FastResNet
+
+# Opacus warns of its own hooks.
+pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook is firing")
+
+TINY = {
+    "perceptron 3 x 256": lambda: MLP(34, 2, hidden_units=8),
+    "FastResNet, BatchNorm": lambda: FastResNet(3, 10, 2, "batch"),
+    "FastResNet, GroupNorm": lambda: FastResNet(3, 10, 2, "group"),
+    "transformer": lambda: Transformer(8, 2),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "n_examples"),
+    [("perceptron 3 x 256", 4), ("FastResNet, GroupNorm", 1), ("transformer", 1), ("perceptron 3 x 256", 1)],
+)
+def test_the_timed_ways_give_the_same_masked_gradient(name: str, n_examples: int) -> None:
+    inputs, targets = batch(name, 6, n_examples, "cpu")
+    model = TINY[name]()
+    found = {}
+    for way in ways.available(name, n_examples):
+        if way == ways.PLAIN:
+            continue
+        own = ways.hooked(way, model)
+        ways.WAYS[way](own, inputs, targets)
+        found[way] = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    assert len(found) >= 3
+    for way, theirs in found.items():
+        for one, other in zip(found["vmap(grad)"], theirs, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5, msg=way)
+
+
+def test_under_batch_norm_the_exact_votes_are_alike() -> None:
+    assert "vmap(grad)" not in ways.available("FastResNet, BatchNorm", 1)
+    inputs, targets = batch("FastResNet, BatchNorm", 4, 1, "cpu")
+    model = TINY["FastResNet, BatchNorm"]().double()
+    found = {}
+    for way in ("per_example_loss", "authors' loop"):
+        ways.WAYS[way](model, inputs.double(), targets)
+        found[way] = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    for name, one in found["authors' loop"].items():
+        if one.ndim > 1:  # A bias below BatchNorm has a gradient of rounding errors.
+            torch.testing.assert_close(found["per_example_loss"][name], one)
+
+
+def test_a_transformer_tells_places_apart() -> None:
+    model = Transformer(8, 2)
+    tokens = torch.arange(LENGTH)[None]
+    assert model(tokens).shape == (1, 10)
+    assert not torch.equal(model(tokens), model(tokens.flip(1)))
+
+
+def test_a_row_per_way_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = Workload(lambda: nn.Linear(34, 2), (34,), 2, ((2, 3), (3, 1)), ((2, 3),), 2, ("TorchJD",))
+    monkeypatch.setitem(WORKLOADS, "perceptron 3 x 256", tiny)
+    asked: list[tuple[Any, ...]] = []
+
+    def in_own_process(measure: Any, *arguments: Any) -> tuple[float, float, float]:
+        asked.append(arguments[1:5])
+        return 3.0, 2.0, 1.0
+
+    monkeypatch.setattr(gradients, "peak_in_own_process", in_own_process)
+    monkeypatch.setattr(gradients, "FEW", 2)
+    table = gradients.parts(device="cpu", threads=1)["perceptron_3_x_256"]()["benchmark/gradients.csv"]
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.way[table.examples == 3]) == ways.available("perceptron 3 x 256", 3)
+    assert list(table.way[table.examples == 1]) == ways.available("perceptron 3 x 256", 1)
+    assert (table.milliseconds > 0).all()
+    assert (table.times_plain[table.way == ways.PLAIN] == 1).all()
+    assert (table.times_plain_with_adam > 0).all()
+    # Memory where it is asked for, and of many environments what goes through them one by one.
+    assert set(table.way[table.step_peak_mb.notna() & (table.examples == 1)]) == {
+        "per_example_loss",
+        "authors' loop",
+    }
+    assert table.step_peak_mb[table.examples == 3].notna().all()
+    assert ("per_example_loss", 3, 1, 1) in asked
+
+
+def test_the_script_writes_what_it_prints(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = str(root / "scripts" / "benchmark.py")
+    command = [script, "optimizer", "--steps", "1", "--device", "cpu", "--to", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", command)
+    runpy.run_path(script)["main"]()
+    table = pd.read_csv(tmp_path / "temporal_mask.csv")
+    assert table.relative[0] == 1
+    assert (table.milliseconds > 0).all()
+    assert "temporal_mask.csv" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_processes_send_what_the_page_says(tmp_path: Path) -> None:
+    """In two: 4 bytes per component for a mean, 5 for the AND-mask, 9 for the geometric mean; DDP sends 4."""
+    rows = processes.parts(steps=1)["processes_2"]()["benchmark/processes.csv"]
+    assert isinstance(rows, pd.DataFrame)
+    relative = dict(zip(rows.way, rows.times_ddp, strict=True))
+    expected = {"plain (DDP)": 1, "mean": 1, "AND-mask": 1.25, "geometric mean": 2.25}
+    assert relative == pytest.approx(expected, abs=1e-3)
+    assert (rows.milliseconds > 0).all()

@@ -1,0 +1,26 @@
+"""The sequential way needs no more memory for more environments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.experiments.cost.measurements.gradients import print_peak_of
+from lab.experiments.cost.step_cost import peak_in_own_process
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="peak memory is read from Linux's /proc"
+)
+def test_peak_at_512_environments_is_that_at_8() -> None:
+    """Within 10 % beyond the batch itself, which is 4.25 MB at 512 environments."""
+    peaks = {}
+    for n_environments in (8, 512):
+        arguments = ("perceptron 3 x 256", "sequential", n_environments, 64, 3, "cpu", 1)
+        process, beyond, milliseconds = peak_in_own_process(print_peak_of, *arguments)
+        assert process > beyond >= 0
+        assert milliseconds > 0
+        peaks[n_environments] = process - n_environments * 64 * 34 * 4 / 2**20
+    assert peaks[512] < 1.1 * peaks[8]

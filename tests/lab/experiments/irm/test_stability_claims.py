@@ -1,0 +1,144 @@
+"""The claims about schedules look at each of them, and at every evaluation of the slow ramp."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lab.experiments.irm.claims.stability import AT_ONCE, PLAIN_FIRST, claims
+from lab.experiments.irm.figures import irm_stability
+from lab.experiments.irm.results import FOLDER, OWN_PACE, SCHEDULES
+
+COLLAPSED = "the outputs have collapsed to a constant: ..."
+ENDS = {"success": (0.75, 0.65), "collapsed": (0.5, 0.5), "plain": (0.9, 0.1), "between": (0.8, 0.4)}
+N_SEEDS = 20
+GOOD, PARTLY, BAD, OPEN = (
+    "pattern reproduced with fewer images",
+    "in part",
+    "not reproduced, with fewer images",
+    "undecided",
+)
+
+
+def row(schedule: str, seed: int, kind: str) -> dict[str, object]:
+    """A run as the studies write it: the schedule in three keys."""
+    name, _, rest = schedule.replace(OWN_PACE, "ramp 1.6").replace(" to", "").partition(" ")
+    train, test = ENDS[kind]
+    return {
+        "seed": seed,
+        "aggregator.schedule": name,
+        "aggregator.ramp_power": float(rest) if name == "ramp" else 1.6,
+        "aggregator.penalty_weight": float(rest) if name != "ramp" and rest else 654321.0,
+        "train/accuracy": train,
+        "test/accuracy": test,
+        "train/loss": 0.5,
+        "train/penalty": 1e-4,
+        "warning": COLLAPSED if kind == "collapsed" else None,
+        "data_source": "Colored MNIST",
+        "stopped": "completed",
+    }
+
+
+def write(
+    folder: Path, kinds: dict[str, str], passing: int = 0, at_the_end: int = 0, pending: int = 0
+) -> None:
+    """All seeds of a schedule end as its kind; so many of the ramp's pass once, or at the end."""
+    (folder / FOLDER).mkdir()
+    others: list[dict[str, object]] = [{"stopped": "pending"}] * pending
+    rows = [
+        row(name, seed, kind) for name, kind in kinds.items() if name != OWN_PACE for seed in range(N_SEEDS)
+    ]
+    ramp = [row(OWN_PACE, seed, kinds[OWN_PACE]) for seed in range(N_SEEDS) if OWN_PACE in kinds]
+    for name, table in (("stability", rows), ("ramp", ramp)):
+        columns = list(row("step", 0, "plain"))
+        pd.DataFrame(table + others, columns=columns).to_csv(
+            folder / FOLDER / f"{name}_runs.csv", index=False
+        )
+    curves = [
+        {
+            "seed": seed,
+            "epoch": epoch,
+            "train/accuracy": 0.75,
+            "test/accuracy": 0.65
+            if (epoch == 8 and seed < passing) or (epoch == 12 and seed < at_the_end)
+            else 0.3,
+        }
+        for seed in range(N_SEEDS)
+        for epoch in (4, 8, 12)
+        if OWN_PACE in kinds
+    ]
+    pd.DataFrame(curves, columns=["run", "seed", "epoch", "train/accuracy", "test/accuracy"]).to_csv(
+        folder / FOLDER / "ramp_curves.csv", index=False
+    )
+
+
+LATE = {**dict.fromkeys(PLAIN_FIRST, "between"), "step": "success"}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "verdict"),
+    [
+        ({**dict.fromkeys(AT_ONCE, "collapsed"), **LATE}, GOOD),
+        # It fails at a small weight too, but does not collapse.
+        ({**dict.fromkeys(AT_ONCE, "collapsed"), "constant 10": "plain", **LATE}, PARTLY),
+        ({**dict.fromkeys(AT_ONCE, "collapsed"), **LATE, "ramp 8": "collapsed"}, PARTLY),
+        # A single weight that works from the first step is enough to say no.
+        ({**dict.fromkeys(AT_ONCE, "collapsed"), "constant 100": "success", **LATE}, BAD),
+        ({**dict.fromkeys(AT_ONCE, "collapsed"), **dict.fromkeys(PLAIN_FIRST, "between")}, OPEN),
+    ],
+)
+def test_every_schedule_decides(kinds: dict[str, str], verdict: str, tmp_path: Path) -> None:
+    assert {*AT_ONCE, *PLAIN_FIRST} == set(SCHEDULES)
+    write(tmp_path, kinds)
+    claim = claims(tmp_path)[0]
+    assert claim.verdict.startswith(verdict)
+    assert claim.verdict.endswith("with fewer images")
+    assert all(f"{name}: " in claim.ours for name in SCHEDULES)
+
+
+@pytest.mark.parametrize(
+    ("passing", "at_the_end", "verdict"),
+    [
+        (20, 0, GOOD),  # Stopped where the source stops, whatever the end is.
+        (0, 18, GOOD),
+        (12, 0, OPEN),
+        (5, 0, PARTLY),
+        (1, 0, PARTLY),
+        (0, 0, BAD),
+    ],
+)
+def test_the_ramp_is_judged_at_every_evaluation(
+    passing: int, at_the_end: int, verdict: str, tmp_path: Path
+) -> None:
+    write(tmp_path, {OWN_PACE: "between"}, passing, at_the_end)
+    claim = claims(tmp_path)[1]
+    assert claim.verdict.startswith(verdict)
+    assert f"{max(passing, at_the_end)} of 20 seeds pass at some evaluation" in claim.ours
+    assert f", {at_the_end} at the last;" in claim.ours
+
+
+@pytest.mark.parametrize("kinds", [{}, {"step": "success"}, {**LATE, **dict.fromkeys(AT_ONCE, "plain")}])
+def test_no_verdict_while_runs_are_missing(kinds: dict[str, str], tmp_path: Path) -> None:
+    write(tmp_path, kinds, pending=3)
+    done = sum(N_SEEDS for name in kinds if name != OWN_PACE)
+    ramp = N_SEEDS * (OWN_PACE in kinds)
+    found = claims(tmp_path)
+    assert found[0].verdict == f"pending: {done} of {done + 3} runs, the others are pending"
+    assert [(claim.kind, claim.number) for claim in found] == [
+        ("pending", f"{done} of {done + 3} runs"),
+        ("pending", f"{ramp} of {ramp + 3} runs"),
+    ]
+    assert bool(kinds) == ("outcomes by schedule" in found[0].ours)
+
+
+@pytest.mark.parametrize("kinds", [{}, {"step": "success"}, {**LATE, **dict.fromkeys(AT_ONCE, "plain")}])
+def test_figure_and_table_show_what_is_there(kinds: dict[str, str], tmp_path: Path) -> None:
+    write(tmp_path, kinds, pending=3)
+    assert len(irm_stability.draw(tmp_path).axes) == max(1, len(kinds))
+    table = irm_stability.tabulate(tmp_path)
+    if kinds:
+        assert list(table.schedule[:-1]) == [SCHEDULES[name] for name in SCHEDULES if name in kinds]
+    else:
+        assert list(table.columns) == ["pending"]

@@ -1,0 +1,236 @@
+"""The verdicts of section 3.2 follow whole curves and each seed's, and say where runs are missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lab.experiments.memorisation.claims import labels, wrong_labels
+from lab.experiments.memorisation.figures import (
+    figure8_epochs,
+    figure8_other_votes,
+    figure9,
+    figure16,
+    label_noise_rates,
+    memorisation_baselines,
+    memorisation_by_images,
+    memorisation_default,
+)
+from lab.experiments.memorisation.results import FOLDER
+from lab.experiments.memorisation.verdicts import LIMIT, verdict
+from lab.figures.claims import Claim, kind_of
+
+EPOCHS = range(4, 81, 4)
+SEEDS = range(3)
+COMMON = {"model.norm": "batch", "data_source": "CIFAR-10 (JPEG copy), 50,000 for training"}
+GOOD, PARTLY, BAD = f"pattern reproduced {LIMIT}", f"in part, {LIMIT}", f"not reproduced, {LIMIT}"
+STUDIES = ("random_labels", "random_labels_group_norm", "label_noise")
+
+
+def write(folder: Path, name: str, curves: pd.DataFrame, pending: int = 0) -> None:
+    """The tables of a study whose runs end as the curves do; so many others are pending."""
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    curves.drop(columns="data_source").to_csv(folder / FOLDER / f"{name}_curves.csv", index=False)
+    runs = curves[curves.epoch == max(EPOCHS)].assign(stopped="completed")
+    others = pd.DataFrame({"stopped": ["pending"] * pending, "seed": 9})
+    pd.concat([runs, others]).to_csv(folder / FOLDER / f"{name}_runs.csv", index=False)
+
+
+def write_pending(folder: Path, name: str) -> None:
+    """The tables of a study of which no run is done."""
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    table = pd.DataFrame({"stopped": ["pending"] * 4, "seed": range(4)})
+    table.to_csv(folder / FOLDER / f"{name}_runs.csv", index=False)
+    pd.DataFrame(columns=["run"]).to_csv(folder / FOLDER / f"{name}_curves.csv", index=False)
+
+
+def thresholds(
+    folder: Path,
+    random: dict[float, float],
+    true: dict[float, tuple[float, float]],
+    speed: float = 4.0,
+    pending: int = 0,
+) -> list[Claim]:
+    """Claims on runs that end at these accuracies; random labels rise in ``1 / speed`` of the epochs."""
+    rows = []
+    for threshold, end in random.items():
+        for seed in SEEDS:
+            for epoch in EPOCHS:
+                share = min(1.0, epoch / 80 * speed)
+                at = {"aggregator.agreement_threshold": threshold, "seed": seed, "epoch": epoch, **COMMON}
+                fitted = 0.1 + share * (end - 0.1)
+                rows.append(
+                    {**at, "dataset.label_noise": 1.0, "train/accuracy": fitted, "test/accuracy": 0.1}
+                )
+                train, test = true[threshold]
+                accuracies = {"train/accuracy": train, "test/accuracy": test + seed / 1000}
+                rows.append({**at, "dataset.label_noise": 0.0, **accuracies})
+    write(folder, "random_labels", pd.DataFrame(rows), pending)
+    if not (folder / FOLDER / "random_labels_group_norm_runs.csv").exists():
+        write_pending(folder, "random_labels_group_norm")
+    return labels.claims(folder)
+
+
+LEARNED = {0.0: (1.0, 0.7), 0.2: (0.9, 0.72), 0.8: (0.12, 0.1)}
+
+
+@pytest.mark.parametrize(
+    ("random", "speed", "expected"),
+    [
+        ({0.0: 1.0, 0.2: 0.2, 0.8: 0.1}, 4.0, GOOD),
+        ({0.0: 1.0, 0.2: 0.39, 0.8: 0.1}, 1.0, PARTLY),  # Still rising at the end: delayed.
+        ({0.0: 1.0, 0.2: 0.7, 0.8: 0.1}, 4.0, PARTLY),
+        ({0.0: 1.0, 0.2: 0.99, 0.8: 0.1}, 4.0, BAD),
+        ({0.0: 0.5, 0.2: 0.2, 0.8: 0.1}, 4.0, PARTLY),  # Plain training does not memorise either.
+        ({0.0: 0.3, 0.2: 0.2, 0.8: 0.1}, 4.0, BAD),
+    ],
+)
+def test_preventing_is_more_than_delaying(
+    random: dict[float, float], speed: float, expected: str, tmp_path: Path
+) -> None:
+    assert thresholds(tmp_path, random, LEARNED, speed)[0].verdict == expected
+
+
+def test_true_labels_are_judged_at_the_smallest_threshold_that_prevents(tmp_path: Path) -> None:
+    learned = {**LEARNED, 0.2: (0.9, 0.3), 0.4: (0.8, 0.7)}
+    random = {0.0: 1.0, 0.2: 0.99, 0.4: 0.15, 0.8: 0.1}
+    claim = thresholds(tmp_path, random, learned)[2]
+    assert claim.verdict == GOOD
+    assert "in all seeds is 0.4;" in claim.ours
+
+
+def test_where_no_threshold_prevents_true_labels_say_nothing(tmp_path: Path) -> None:
+    claim = thresholds(tmp_path, {0.0: 1.0, 0.2: 0.9}, LEARNED)[2]
+    assert claim.verdict == BAD
+    assert claim.number == "0 thresholds prevent memorising"
+
+
+def test_group_norm_has_a_row_of_its_own(tmp_path: Path) -> None:
+    random = {0.0: 1.0, 0.2: 0.99, 0.8: 0.1}
+    thresholds(tmp_path, random, LEARNED)
+    for kind in ("runs", "curves"):
+        path = tmp_path / FOLDER / f"random_labels_{kind}.csv"
+        chosen = pd.read_csv(path).assign(**{"model.norm": "group"})
+        memorised = (chosen["aggregator.agreement_threshold"] > 0) & (chosen["dataset.label_noise"] == 1)
+        chosen.loc[memorised, "train/accuracy"] = 0.15
+        chosen.to_csv(tmp_path / FOLDER / f"random_labels_group_norm_{kind}.csv", index=False)
+    found = labels.claims(tmp_path)
+    assert [claim.verdict for claim in found[:2]] == [BAD, GOOD]
+    assert found[1].short.startswith("With GroupNorm")
+
+
+@pytest.mark.parametrize(
+    ("at_02", "at_08", "hurt", "slower"),
+    [
+        ((0.9, 0.7), (0.32, 0.3), GOOD, GOOD),
+        ((0.9, 0.62), (0.32, 0.3), PARTLY, GOOD),  # Test loses eight points of sixty, training 10.
+        ((0.9, 0.5), (0.32, 0.3), BAD, BAD),  # Test loses 20 points, training 10.
+        ((0.6, 0.5), (0.32, 0.3), BAD, GOOD),
+        ((0.9, 0.7), (0.5, 0.3), GOOD, PARTLY),  # Never the same value.
+        ((0.9, 0.7), (0.12, 0.1), GOOD, PARTLY),  # The same only at chance.
+    ],
+)
+def test_true_labels(
+    at_02: tuple[float, float], at_08: tuple[float, float], hurt: str, slower: str, tmp_path: Path
+) -> None:
+    random = {0.0: 1.0, 0.2: 0.2, 0.8: 0.1}
+    found = thresholds(tmp_path, random, {0.0: (1.0, 0.7), 0.2: at_02, 0.8: at_08})
+    assert [claim.verdict for claim in found[2:]] == [hurt, slower]
+
+
+def noisy(
+    folder: Path,
+    plain: tuple[float, float, float],
+    masked: tuple[float, float, float],
+    pending: int = 0,
+) -> Claim:
+    """The claim on runs with these values of wrong labels fitted, test accuracy at its peak, at the end."""
+    rows = []
+    for aggregator, lr, (wrong, peak, end) in (("mean", 1e-3, plain), ("and_mask", 5e-3, masked)):
+        for seed in SEEDS:
+            for epoch in EPOCHS:
+                test = peak if epoch == 20 else end
+                rows.append(
+                    {
+                        "aggregator": aggregator,
+                        "optimizer.lr": lr,
+                        "seed": seed,
+                        "epoch": epoch,
+                        "train/accuracy_mislabeled": wrong,
+                        "test/accuracy": test,
+                        **COMMON,
+                    }
+                )
+                # Another rate, which no verdict may look at.
+                rows.append({**rows[-1], "optimizer.lr": 5e-4, "train/accuracy_mislabeled": 0.5})
+    write(folder, "label_noise", pd.DataFrame(rows), pending)
+    (claim,) = wrong_labels.claims(folder)
+    return claim
+
+
+@pytest.mark.parametrize(
+    ("plain", "masked", "expected"),
+    [
+        ((0.9, 0.7, 0.6), (0.03, 0.7, 0.7), GOOD),
+        ((0.9, 0.7, 0.69), (0.03, 0.7, 0.7), PARTLY),  # No fall of plain training.
+        ((0.9, 0.7, 0.6), (0.03, 0.7, 0.6), PARTLY),  # The mask falls too, though it ends as high.
+        ((0.9, 0.7, 0.6), (0.5, 0.7, 0.7), PARTLY),
+        ((0.9, 0.7, 0.6), (0.8, 0.7, 0.7), BAD),
+    ],
+)
+def test_label_noise_is_judged_on_the_whole_curve(
+    plain: tuple[float, float, float], masked: tuple[float, float, float], expected: str, tmp_path: Path
+) -> None:
+    assert noisy(tmp_path, plain, masked).verdict == expected
+
+
+def test_label_noise_shows_plain_training_at_the_rate_of_the_mask(tmp_path: Path) -> None:
+    assert "mask's rate" not in noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7)).ours
+    for kind in ("curves", "runs"):
+        path = tmp_path / FOLDER / f"label_noise_{kind}.csv"
+        table = pd.read_csv(path)
+        plain = table[(table.aggregator == "mean") & (table["optimizer.lr"] == 1e-3)]
+        faster = plain.assign(**{"optimizer.lr": 5e-3, "test/accuracy": 0.75})
+        pd.concat([table, faster]).to_csv(path, index=False)
+    (claim,) = wrong_labels.claims(tmp_path)
+    assert "plain at the mask's rate 75.0 (75.0 to 75.0) on the test set at the end" in claim.ours
+    assert claim.verdict == GOOD
+
+
+def test_a_claim_whose_runs_are_not_all_done_is_pending_and_shows_what_there_is(tmp_path: Path) -> None:
+    (random, *_) = thresholds(tmp_path, {0.0: 1.0, 0.2: 0.2, 0.8: 0.1}, LEARNED, pending=5)
+    assert random.verdict == "pending: 18 of 23 runs, the others are pending"
+    assert random.number == "20.0 % train accuracy at 0.2"
+    noise = noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7), pending=2)
+    assert {kind_of(claim.verdict) for claim in (random, noise)} == {"pending"}
+
+
+def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -> None:
+    names = ("other_votes", "baselines", "number_of_images", "default")
+    for name in (*STUDIES, *names):
+        write_pending(tmp_path, name)
+    found = [*labels.claims(tmp_path), *wrong_labels.claims(tmp_path)]
+    assert {claim.verdict for claim in found} == {"pending: 0 of 4 runs, the others are pending"}
+    drawn = (figure8_epochs, figure8_other_votes, figure9, figure16, memorisation_baselines)
+    for module in (*drawn, memorisation_by_images):
+        (axes,) = module.draw(tmp_path).axes
+        assert axes.texts[0].get_text().startswith("pending")
+    for table in (label_noise_rates, memorisation_by_images, memorisation_default):
+        assert list(table.tabulate(tmp_path)) == ["pending"]
+
+
+def test_few_seeds_are_named() -> None:
+    assert verdict(True, False, 1) == f"{GOOD}, 1 seed"
+    assert verdict(False, True, 2) == f"{PARTLY}, 2 seeds"
+    assert verdict(False, False, 3) == BAD
+
+
+def test_every_rate_has_a_row(tmp_path: Path) -> None:
+    noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7))
+    table = label_noise_rates.tabulate(tmp_path)
+    assert len(table) == 4
+    row = table[(table.method == "mean (plain training)") & (table["learning rate"] == "0.001")].iloc[0]
+    assert row["test, highest minus last"] == "10.0 (10.0 to 10.0)"
+    assert row.seeds == 3

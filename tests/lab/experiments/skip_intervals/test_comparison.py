@@ -1,0 +1,167 @@
+"""The gate, the verdicts, and figures and table drawn from made-up runs of either domain or both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lab.experiments.skip_intervals.claims.comparison import claims
+from lab.experiments.skip_intervals.curves_drawing import draw_over_epochs, draw_over_evaluations
+from lab.experiments.skip_intervals.figures.skip_intervals_methods import tabulate
+from lab.experiments.skip_intervals.results import CALLS, FOLDER, METHODS, SCORE, bar, best_shortcut, passes
+from lab.figures.claims import kind_of
+
+SHARED = {
+    "data_source": "made up",
+    "shortcut/most frequent label": 0.58,
+    "shortcut/room nearest the runner": 0.43,
+    "final/validation/accuracy_soft": 0.9,
+    "final/validation/blank": 0.1,
+    "best/validation/accuracy": 0.95,
+}
+SPREAD = (0.0, 0.02, -0.02, 0.01, -0.01)
+
+
+def table(means: dict[str, float], seeds: int = 5, calls: float = 8.0) -> pd.DataFrame:
+    """Runs with these mean accuracies by method; adaptive ones with so many calls, all others with 10."""
+    rows = [
+        SHARED
+        | {"method": method, "seed": seed, SCORE: mean + SPREAD[seed]}
+        | {CALLS: calls if method == "adaptive" else 10.0}
+        for method, mean in means.items()
+        for seed in range(seeds)
+    ]
+    return pd.DataFrame(rows)
+
+
+def write(results: Path, domain: str, runs: pd.DataFrame) -> Path:
+    (results / FOLDER).mkdir(parents=True, exist_ok=True)
+    runs.to_csv(results / FOLDER / f"{domain}_runs.csv", index=False)
+    epochs = np.arange(1, 5)
+    curves = [
+        {
+            "method": run.method,
+            "seed": run.seed,
+            "epoch": epoch,
+            "train/model_evaluations": 10 * epoch + run.seed,
+        }
+        | {"validation/accuracy": epoch / 5}
+        for run in runs.itertuples()
+        for epoch in epochs
+    ]
+    pd.DataFrame(curves).to_csv(results / FOLDER / f"{domain}_curves.csv", index=False)
+    return results
+
+
+def test_the_bar_is_ten_points_above_the_best_shortcut() -> None:
+    runs = table({"adaptive": 0.9})
+    assert best_shortcut(runs) == ("most frequent label", 0.58)
+    assert bar(runs) == pytest.approx(0.68)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "means", "passed"),
+    [
+        (3, {"adaptive": 0.71}, True),
+        (3, {"adaptive": 0.69}, False),  # one of the three is below
+        (2, {"adaptive": 0.9}, False),
+        (3, {"adaptive": 0.6, "fixed_2": 0.75}, True),  # any method will do
+    ],
+)
+def test_the_gate_asks_for_each_of_three_seeds(seeds: int, means: dict[str, float], passed: bool) -> None:
+    assert passes(table(means, seeds)) == passed
+
+
+def verdicts(results: Path) -> dict[str, str]:
+    return {claim.short: kind_of(claim.verdict) for claim in claims(results)}
+
+
+BEATS, CHEAPER, RANDOM = (
+    "Adaptive skips beat fixed steps (room runner)",
+    "Fewer evaluations, no accuracy lost (room runner)",
+    "Random matches at first help (room runner)",
+)
+WITHOUT = "adaptive_without_exploration"
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        (
+            {"adaptive": 0.9, WITHOUT: 0.8, "fixed_1": 0.5, "fixed_2": 0.8},
+            {BEATS: "in part", CHEAPER: "in part", RANDOM: "in part"},
+        ),
+        # Judged against the best fixed step, whichever that is.
+        (
+            {"adaptive": 0.8, WITHOUT: 0.9, "fixed_1": 0.5, "fixed_2": 0.9},
+            {BEATS: "not reproduced", CHEAPER: "not reproduced", RANDOM: "not reproduced"},
+        ),
+        (
+            {"adaptive": 0.8, WITHOUT: 0.8, "fixed_1": 0.805},
+            {BEATS: "undecided", CHEAPER: "undecided", RANDOM: "undecided"},
+        ),
+        # Below the gate nothing is compared, however far apart.
+        (
+            {"adaptive": 0.65, WITHOUT: 0.3, "fixed_1": 0.3},
+            {BEATS: "undecided", CHEAPER: "undecided", RANDOM: "undecided"},
+        ),
+        ({"adaptive": 0.9, "fixed_1": 0.5}, {BEATS: "in part", CHEAPER: "in part"}),
+        ({"adaptive": 0.9, WITHOUT: 0.5}, {RANDOM: "in part"}),
+    ],
+)
+def test_verdicts(runs: dict[str, float], expected: dict[str, str], tmp_path: Path) -> None:
+    assert verdicts(write(tmp_path, "room_runner", table(runs))) == expected
+
+
+def test_as_many_evaluations_are_no_saving(tmp_path: Path) -> None:
+    write(tmp_path, "room_runner", table({"adaptive": 0.9, "fixed_1": 0.5}, calls=10.0))
+    assert verdicts(tmp_path) == {BEATS: "in part", CHEAPER: "not reproduced"}
+
+
+def test_single_seeds_and_a_domain_without_runs_are_no_findings(tmp_path: Path) -> None:
+    assert claims(tmp_path) == []
+    write(tmp_path, "room_runner", table({"adaptive": 0.9, "fixed_1": 0.5}))
+    write(tmp_path, "funnel_board", table({"adaptive": 0.9, "fixed_1": 0.5}, seeds=1))
+    found = claims(tmp_path)
+    assert [kind_of(claim.verdict) for claim in found] == ["in part", "in part", "undecided", "undecided"]
+    assert all("68 %" in claim.verdict for claim in found[2:])
+    assert all("n = 5" in claim.ours and "best of the 1 fixed" in claim.ours for claim in found[:2])
+
+
+def test_less_than_three_seeds_of_one_method_are_not_compared(tmp_path: Path) -> None:
+    runs = pd.concat([table({"adaptive": 0.9}), table({"fixed_1": 0.5, WITHOUT: 0.5}, seeds=2)])
+    found = claims(write(tmp_path, "room_runner", runs))
+    assert [claim.verdict for claim in found] == ["undecided: one of the two has 2 of the 3 seeds needed"] * 3
+
+
+def test_adaptive_runs_of_a_domain_alone_make_no_claim(tmp_path: Path) -> None:
+    assert claims(write(tmp_path, "funnel_board", table({"adaptive": 0.9}, seeds=2))) == []
+
+
+@pytest.mark.parametrize("domains", [("room_runner",), ("room_runner", "funnel_board")])
+def test_every_seed_is_drawn(domains: tuple[str, ...], tmp_path: Path) -> None:
+    methods = dict.fromkeys(METHODS, 0.8)
+    for domain in domains:
+        write(tmp_path, domain, table(methods))
+    figure = draw_over_epochs(tmp_path)
+    assert len(figure.axes) == 6 * len(domains)
+    seeds, lines = 5, 2  # the mean, and the two horizontal lines
+    for number, axes in enumerate(figure.axes):
+        expected = len(METHODS) + lines if number % 6 == 0 else seeds + 1 + lines
+        assert len(axes.lines) == expected
+    for axes in draw_over_evaluations(tmp_path).axes[1::2]:
+        points = [len(np.asarray(scatter.get_offsets())) for scatter in axes.collections]
+        assert points == [seeds] * len(METHODS)
+    assert len(tabulate(tmp_path)) == len(METHODS) * len(domains)
+
+
+def test_panels_of_methods_without_runs_are_left_out(tmp_path: Path) -> None:
+    figure = draw_over_epochs(
+        write(tmp_path, "room_runner", table({"adaptive": 0.9, "fixed_1": 0.7, "fixed_2": 0.8}))
+    )
+    assert [axes.get_visible() for axes in figure.axes] == [True] * 4 + [False] * 2
+    row = tabulate(tmp_path).iloc[0]
+    assert (row["hard accuracy"], row["seeds above the bar"]) == ("90.0 (88.0 to 92.0)", "5 of 5")

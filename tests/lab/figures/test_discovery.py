@@ -1,0 +1,44 @@
+"""A figure is there as soon as its file is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import lab.experiments
+from ilc.errors import UserError
+from lab.figures.discovery import ORDER, experiments, figure_modules, modules
+
+
+def _home(folder: Path, name: str, figure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another experiment, outside the package's own folder, with one figure."""
+    (folder / name / "figures").mkdir(parents=True)
+    for package in (folder / name, folder / name / "figures"):
+        (package / "__init__.py").touch()
+    (folder / name / "figures" / f"{figure}.py").write_text("def draw(results): return 'drawn'\n")
+    monkeypatch.setattr(lab.experiments, "__path__", [*lab.experiments.__path__, str(folder)])
+
+
+def test_one_file_adds_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _home(tmp_path, "a_new_one", "a_new_figure", monkeypatch)
+    module = figure_modules()["a_new_figure"]
+    assert module == "lab.experiments.a_new_one.figures.a_new_figure"
+    assert import_module(module).draw(None) == "drawn"
+    assert modules("a_new_one", "claims") == []
+    assert experiments()[: len(ORDER)] == list(ORDER)
+    assert experiments()[len(ORDER) :] == [
+        "a_new_one",
+        "cost",
+        "distillation",
+        "linear_unit_tests",
+        "neighbours",
+        "skip_intervals",
+    ]
+
+
+def test_two_figures_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _home(tmp_path, "another_one", "demo", monkeypatch)
+    with pytest.raises(UserError, match=r"spirals\.figures\.demo and .*another_one\.figures\.demo"):
+        figure_modules()

@@ -1,0 +1,74 @@
+"""``make figures`` draws everything from committed files and cannot train."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.figures.discovery import figure_modules
+
+# Runs the script in a process in which every way of training is broken and no socket opens.
+WITHOUT_TRAINING = """
+import runpy, socket, sys
+import torch
+def refuse(*arguments, **options):
+    raise AssertionError("make figures must neither train nor use the network")
+torch.Tensor.backward = torch.autograd.grad = torch.autograd.backward = refuse
+torch.optim.Optimizer.__init__ = refuse
+socket.socket.connect = refuse
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+rooms = ("lab.runs", "lab.environment_task")
+assert not [name for name in sys.modules if name.startswith(rooms)]
+"""
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
+    results = tmp_path_factory.mktemp("figures") / "results"
+    shutil.copytree(root / "results", results, ignore=shutil.ignore_patterns("*.png", "*.md"))
+    command = [sys.executable, "-c", WITHOUT_TRAINING, str(root / "scripts" / "make_figures.py")]
+    subprocess.run([*command, "--results", str(results)], check=True, capture_output=True, timeout=600)
+    return results
+
+
+def _files(results: Path, kind: str) -> set[str]:
+    return {path.name for path in (results / kind).iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*figure_modules(), "verdicts"])
+def test_every_name_makes_a_figure_or_a_table_that_is_committed(name: str, drawn: Path, root: Path) -> None:
+    """A committed table is the one that the committed CSV files give."""
+    figure, table = Path("figures") / f"{name}.png", Path("tables") / f"{name}.md"
+    assert (drawn / figure).exists() or (drawn / table).exists()
+    if (drawn / figure).exists():
+        assert (drawn / figure).stat().st_size > 5_000
+    if (drawn / table).exists():
+        assert (drawn / table).read_text() == (root / "results" / table).read_text()
+
+
+def test_what_is_committed_is_what_is_drawn(drawn: Path, root: Path) -> None:
+    for kind in ("figures", "tables", "thumbnails"):
+        assert _files(drawn, kind) == _files(root / "results", kind)
+
+
+def test_the_committed_tables_are_those_of_the_results(drawn: Path, root: Path) -> None:
+    """Also those that belong to no figure: claims and hours of each experiment, the thumbnails."""
+    for path in (drawn / "tables").glob("*.md"):
+        assert path.read_text() == (root / "results" / "tables" / path.name).read_text(), path.name
+
+
+def test_the_gallery_is_that_of_the_figures(drawn: Path, root: Path) -> None:
+    assert (drawn.parent / "docs" / "gallery.md").read_text() == (root / "docs" / "gallery.md").read_text()
+
+
+def test_an_unknown_name_is_a_readable_error(root: Path) -> None:
+    command = [sys.executable, str(root / "scripts" / "make_figures.py"), "figure99"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Error: no figure or table is called 'figure99'" in done.stderr, done.stderr

@@ -1,0 +1,78 @@
+"""``lab.load_run``: config, data and trained model of a run in one call."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import lab
+from ilc.errors import UserError
+from ilc.objectives import RISKS
+from lab.environment_task.evaluation import evaluate
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def finished(train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    assert train(*tiny, f"hydra.run.dir={folder}").returncode == 0
+    return folder
+
+
+def test_a_finished_run(finished: Path) -> None:
+    run = lab.load_run(finished)
+    assert run.config["dataset"]["n_environments"] == 4
+    assert run.summary == json.loads((finished / "summary.json").read_text())
+    assert [line["epoch"] for line in run.metrics] == [1, 2, 3]
+    assert not run.model.training
+    # The model is the trained one and the data that which it was trained on: they give the run's numbers.
+    again = evaluate(run.model, run.data.pooled(), RISKS["cross_entropy"])
+    assert again["loss"] == run.metrics[-1]["train/loss"]
+
+
+def test_an_interrupted_run(finished: Path) -> None:
+    for name in ("done", "summary.json"):
+        (finished / name).unlink()
+    run = lab.load_run(str(finished))
+    assert run.summary is None
+    assert run.task.step == run.metrics[-1]["step"]
+
+
+def test_random_numbers_stay_as_they_were(finished: Path) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    lab.load_run(finished)
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_what_is_no_run(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no run folder"):
+        lab.load_run(tmp_path / "nothing")
+    (finished / "checkpoint.pt").unlink()
+    with pytest.raises(UserError, match="has no checkpoint yet"):
+        lab.load_run(finished)
+
+
+def test_the_model_has_the_weights_that_were_selected(
+    train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    """With such a learning rate accuracy rises and falls, and the best evaluation is not the last."""
+    folder = tmp_path / "selected"
+    rule = ("aggregator=mean", "optimizer.lr=0.3", "trainer.max_epochs=8", "trainer.selection=test_oracle")
+    command = (*tiny, *rule, "trainer.stop_when_memorised=false", f"hydra.run.dir={folder}")
+    assert train(*command).returncode == 0
+    run = lab.load_run(folder)
+    assert run.summary is not None
+    assert run.summary["step"] < run.metrics[-1]["step"] == run.task.step
+    test = run.data.evaluation["test"]
+    assert evaluate(run.model, test, RISKS["cross_entropy"])["loss"] == run.summary["test/loss"]
+    (folder / "selected.pt").unlink()
+    with pytest.raises(UserError, match=r"selected\.pt does not have the weights that trainer\.selection"):
+        lab.load_run(folder)
