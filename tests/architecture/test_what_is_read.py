@@ -60,8 +60,6 @@ PLACES = {
     "src/lab/configuration/stored_targets.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/experiments/coinrun/data.py np.load": ARRAYS,
     "src/lab/experiments/coinrun/expert.py torch.load": WEIGHTS_ONLY,
-    "src/lab/experiments/coinrun/expert_record.py torch.load": WEIGHTS_ONLY,
-    "src/lab/experiments/coinrun/expert_snapshot.py torch.load": WEIGHTS_ONLY,
     "src/lab/experiments/coinrun/expert_training.py record.load": "the checkpoint, see expert_record.py",
     "src/lab/experiments/coinrun/figures/figure17.py np.load": ARRAYS,
     "src/lab/experiments/coinrun/measurements/expert.py OmegaConf.load": OF_THE_PROJECT,

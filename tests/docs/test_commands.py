@@ -84,7 +84,7 @@ def test_commands_are_found_where_they_are_printed(commands: dict[str, list[str]
 
 def test_scripts_and_flags_exist(commands: dict[str, list[str]], root: Path) -> None:
     """A flag must stand in the script, or in what the package reads of the command line for it."""
-    shared = "".join(path.read_text() for path in (root / "src" / "ilc").rglob("*.py"))
+    shared = "".join(path.read_text() for path in (root / "src").rglob("*.py"))
     hydra = {"-m", "--multirun", "--help", "--config-name"}
     for command, place in commands.items():
         if not command.startswith("make "):
