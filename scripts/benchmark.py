@@ -1,7 +1,7 @@
 """What a step costs, measured here and now: on a machine that does nothing else.
 
     python scripts/benchmark.py gradients                           prints its tables
-    python scripts/benchmark.py gradients --to results/benchmark    also writes them as CSV
+    python scripts/benchmark.py gradients --to results/cost    also writes them as CSV
 
 ``gradients``: every way to a masked gradient, ours, the authors' and other libraries', in time and memory.
 ``optimizer``: the temporal AND-mask's Adam beside PyTorch's. ``processes``: a step in one process and in two,

@@ -1,4 +1,4 @@
-"""Search hyperparameters: as many completed trials as ``conf/search/NAME.yaml`` asks for.
+"""Search hyperparameters: as many completed trials as ``conf/search/EXPERIMENT/NAME.yaml`` asks for.
 
     python scripts/search.py spirals/and_mask --workers 2
     python scripts/search.py spirals/and_mask --export
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Search, or export."""
     parser = command_parser(__doc__)
-    parser.add_argument("name", help="a file in conf/search, or the path of one, which ends in .yaml")
+    parser.add_argument("name", help="a file below conf/search, or the path of one, which ends in .yaml")
     parser.add_argument("--trials", type=int, help="completed trials wanted (default: the file's)")
     add_places(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")

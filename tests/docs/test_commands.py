@@ -126,7 +126,7 @@ def test_names_exist(commands: dict[str, list[str]], root: Path) -> None:
         return load_definition(name).name == name
 
     exists = {
-        "study.py": lies_in("conf/study"),
+        "study.py": lies_in("conf/study/*"),
         "search.py": is_search,
         "benchmark.py": lies_in("src/lab/experiments/cost/measurements", ".py"),
         "make_figures.py": lies_in("results/*", ".*"),

@@ -11,7 +11,7 @@ from lab.figures.discovery import experiments
 
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
 ELSEWHERE = {"cost", "neighbours"}
-"""They check no claim of a source: costs.md has what a step costs, neighbours.md a comparison of our own."""
+"""They check no claim of a source: cost.md has what a step costs, neighbours.md a comparison of our own."""
 
 
 def sections(page: Path) -> dict[str, str]:

@@ -23,7 +23,7 @@ EPSILON = 0.01
 
 
 def parts(steps: Sequence[int] = (20, 60)) -> Parts:
-    """``consistency/hessian_vector.csv``: a part per aggregator, two to four minutes each.
+    """``theory/hessian_vector.csv``: a part per aggregator, two to four minutes each.
 
     Args:
         steps: Lanczos steps per environment.
@@ -53,4 +53,4 @@ def _measure(method: str, steps: tuple[int, ...]) -> Tables:
                     "cpu_seconds": expanded + time.process_time() - began,
                 }
             )
-    return {"consistency/hessian_vector.csv": pd.DataFrame(rows)}
+    return {"theory/hessian_vector.csv": pd.DataFrame(rows)}

@@ -15,7 +15,7 @@ from lab.experiments.theory.spirals_at_paper_size import METHODS, train_network
 
 
 def parts(seeds: int = 10) -> Parts:
-    """``consistency/solutions_paper.csv``: a part per seed and aggregator, one to two minutes each.
+    """``theory/solutions_paper.csv``: a part per seed and aggregator, one to two minutes each.
 
     Args:
         seeds: how many, from 0.

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from lab.experiments.cost.measurements import neighbours
+from lab.experiments.neighbours.measurements import cost
 from lab.runs.search.definition_file import load_definitions
 
 FEW = ("mean", "v_rex")
@@ -23,12 +23,12 @@ def threads() -> Iterator[None]:
 
 
 def test_a_row_per_method(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = load_definitions(neighbours.SEARCHES)
+    every = load_definitions(cost.SEARCHES)
     assert len(every) == 20
     few = [definition for definition in every if definition.name.rpartition("/")[2] in FEW]
-    monkeypatch.setattr(neighbours, "load_definitions", lambda _: few)
-    (measure,) = neighbours.parts(steps=1).values()
-    made: Any = measure()["benchmark/neighbours.csv"]
+    monkeypatch.setattr(cost, "load_definitions", lambda _: few)
+    (measure,) = cost.parts(steps=1).values()
+    made: Any = measure()["neighbours/cost.csv"]
     assert isinstance(made, pd.DataFrame)
     assert list(made.method) == list(FEW)
     assert made.relative[0] == 1

@@ -9,8 +9,8 @@ import torch
 
 from lab.configuration.compose import compose_experiment
 from lab.environment_task import EnvironmentTask
-from lab.experiments.cost.step_cost import median_milliseconds
 from lab.experiments.measurement import OVERRIDES, Parts, Tables
+from lab.experiments.step_cost import median_milliseconds
 from lab.runs.run_options import RunOptions
 from lab.runs.search.definition_file import load_definitions
 
@@ -20,7 +20,7 @@ STEPS_AT_ONCE = 4
 
 
 def parts(steps: int = 15) -> Parts:
-    """``benchmark/neighbours.csv``: a row per search of the file, options at their defaults; an idle machine.
+    """``neighbours/cost.csv``: a row per search of the file, options at their defaults; an idle machine.
 
     Medians of a step in milliseconds, methods taken in turn, and relative to plain training. The temporal
     mask steps on one environment, all others on all of them.
@@ -48,7 +48,7 @@ def _measure(steps: int) -> Tables:
         }
         for name, each in milliseconds.items()
     ]
-    return {"benchmark/neighbours.csv": pd.DataFrame(rows)}
+    return {"neighbours/cost.csv": pd.DataFrame(rows)}
 
 
 def _task(fixed: tuple[str, ...]) -> EnvironmentTask:
