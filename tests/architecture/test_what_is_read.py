@@ -92,8 +92,8 @@ PLACES = {
     "src/lab/runs/worker_process.py pickle.loads": f"{OWN_PIPE}, or a file that submitit wrote for this job",
     "src/lab/runs/workers.py pickle.loads": f"{OWN_PIPE}, or a result of a job in the queue: "
     "tests/lab/runs/cluster/test_local.py",
-    "src/lab/sealed.py torch.load": WEIGHTS_ONLY,
-    "src/lab/torchvision_import.py import_module": OF_THE_PROJECT,
+    "src/lab/files/sealed.py torch.load": WEIGHTS_ONLY,
+    "src/lab/machine/torchvision_import.py import_module": OF_THE_PROJECT,
 }
 
 

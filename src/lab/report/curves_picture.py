@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lab.atomic import write_atomically
+from lab.files.atomic import write_atomically
 from lab.runs.run_files import is_done, read_config, read_metrics, read_summary
 
 PICTURE = "curves.png"

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from ilc.errors import UserError
-from lab.atomic import check_file_path, write_atomically
-from lab.checksums import SUMS, list_again
 from lab.configuration.resolve import METHOD_KEYS, method_of
-from lab.locked import locked
+from lab.files.atomic import check_file_path, write_atomically
+from lab.files.checksums import SUMS, list_again
+from lab.files.locked import locked
 from lab.runs.run_files import CONFIG, is_done, read_config, read_metrics, read_provenance, read_summary
 from lab.runs.run_key import RUN, overrides_in, run_key
 

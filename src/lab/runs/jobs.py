@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from ilc.errors import UserError
+from lab.machine.stop_signals import finish_first
 from lab.runs.cluster.options import Cluster
 from lab.runs.workers import Job, Workers
-from lab.stop_signals import finish_first
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class Pool(Protocol[T]):
 
         Raises:
             RuntimeError: a job raised anything but a UserError or OSError.
-            Stopped: a signal has asked for it, within ``lab.stop_signals.finish_first``.
+            Stopped: a signal has asked for it, within ``lab.machine.stop_signals.finish_first``.
         """
 
 

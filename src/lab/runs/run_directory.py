@@ -13,11 +13,11 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from ilc.errors import UserError
-from lab.atomic import cannot_write, write_atomically, write_json, write_text
 from lab.configuration.resolve import differences
-from lab.locked import lock
+from lab.files.atomic import cannot_write, write_atomically, write_json, write_text
+from lab.files.locked import lock
+from lab.files.sealed import save_sealed
 from lab.runs import run_files
-from lab.sealed import save_sealed
 
 
 class RunDirectory:

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 
 from ilc.errors import UserError
 from lab.configuration.keys import check_type
-from lab.sealed import load_sealed
+from lab.files.sealed import load_sealed
 
 T = TypeVar("T")
 

@@ -15,8 +15,10 @@ import torch
 from ilc.errors import UserError
 from ilc.processes import Processes, joined
 from ilc.seeding import seed_for
+from lab.machine.memory_reuse import keep_freed_memory
+from lab.machine.stop_signals import Stopped, asked, finish_first
+from lab.machine.subnormals import subnormals_are_zero
 from lab.runs.device import choose_device, peak_memory_mb
-from lab.runs.freed_memory import keep_freed_memory
 from lab.runs.loggers import Logger, make_logger
 from lab.runs.movement import nothing_moved, weights_sha256
 from lab.runs.progress import EpochProgress
@@ -26,9 +28,7 @@ from lab.runs.run_directory import RunDirectory
 from lab.runs.run_files import fitting, read_summary
 from lab.runs.run_options import RunOptions
 from lab.runs.selection import LAST, RULES
-from lab.runs.subnormals import subnormals_are_zero
 from lab.runs.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
-from lab.stop_signals import Stopped, asked, finish_first
 
 COMPLETED = "completed"
 """Why a run ended that went through all of its epochs."""
@@ -44,7 +44,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
 
     Raises:
         UserError: anything a user can mend; what was written before stays as it is.
-        Stopped: a signal asked for it, where the command listens (``lab.stop_signals``).
+        Stopped: a signal asked for it, where the command listens (``lab.machine.stop_signals``).
     """
     keep_freed_memory()
     with subnormals_are_zero(), joined() as processes, _one_speaker(processes):

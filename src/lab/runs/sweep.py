@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ilc.errors import UserError
-from lab.atomic import write_text
 from lab.configuration.compose import combinations, command_of, compose_config, tuned_settings
 from lab.configuration.resolve import resolve, run_name
-from lab.locked import lock
+from lab.files.atomic import write_text
+from lab.files.locked import lock
 from lab.runs.jobs import Place, run_jobs
 from lab.runs.jobs_progress import JobsProgress
 from lab.runs.run_files import FAILED, LOG

@@ -59,8 +59,8 @@ class Task(Protocol):
     def train_epoch(self) -> Metrics:
         """Learn for one epoch, or for what is left of one; return what its steps saw.
 
-        A task whose epochs are long looks at ``lab.stop_signals.asked()`` between steps and leaves, if it can
-        continue from there with the same numbers. The others are waited for.
+        A task whose epochs are long looks at ``lab.machine.stop_signals.asked()`` between steps. It leaves there
+        if it can continue with the same numbers. The run waits for the end of the epoch of other tasks.
 
         Raises:
             UserError: training diverged.

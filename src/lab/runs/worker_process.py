@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ilc.errors import UserError
-from lab import stop_signals
-from lab.stop_signals import Stopped, listening
+from lab.machine import stop_signals
+from lab.machine.stop_signals import Stopped, listening
 
 
 def work(pipe: Connection) -> None:

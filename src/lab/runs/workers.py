@@ -19,8 +19,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ilc.errors import UserError
+from lab.machine.stop_signals import STOPPED, Stopped, heed
 from lab.runs.worker_process import work
-from lab.stop_signals import STOPPED, Stopped, heed
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ class Workers(Generic[T]):
 
         Raises:
             RuntimeError: a job raised anything but a UserError or OSError, or could not be read.
-            Stopped: a signal has asked for it, within ``lab.stop_signals.finish_first``.
+            Stopped: a signal has asked for it, within ``lab.machine.stop_signals.finish_first``.
         """
         ended: list[tuple[str, T | UserError]] = []
         for pipe in self._ready(seconds):

@@ -93,8 +93,8 @@ def train(content: dict[str, Any], folder: Path, said: Path | None = None) -> No
     """A run, as ``src/train.py`` makes it: listening to signals, a user's mistake is one message."""
     from ilc.errors import UserError
     from lab.configuration.command_line import print_error
+    from lab.machine.stop_signals import listening
     from lab.runs.runner import run
-    from lab.stop_signals import listening
 
     if said is not None:
         sys.stdout = sys.stderr = said.open("a", buffering=1)

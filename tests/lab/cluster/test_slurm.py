@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from ilc.errors import UserError
+from lab.machine.stop_signals import STOPPED
 from lab.runs.cluster.options import load_cluster
 from lab.runs.jobs import run_jobs
 from lab.runs.workers import Job
-from lab.stop_signals import STOPPED
 
 pytestmark = pytest.mark.slurm
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from lab.configuration.compose import command_of, compose_experiment
-from lab.locked import lock
+from lab.files.locked import lock
 from lab.report.run_folders import find_runs
 from lab.report.run_record import Record, read_record
 from lab.runs import provenance, run

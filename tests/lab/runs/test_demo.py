@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lab.locked import lock
-from lab.stop_signals import STOPPED
+from lab.files.locked import lock
+from lab.machine.stop_signals import STOPPED
 
 # In a folder of its own.
 DEMO = """

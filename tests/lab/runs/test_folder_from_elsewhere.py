@@ -87,7 +87,8 @@ def names(key: str, target: Any, **options: Any) -> Callable[[dict[str, Any]], N
 
 @pytest.mark.parametrize("key", ["task", "dataset", "model", "aggregator", "optimizer"])
 @pytest.mark.parametrize(
-    "target", ["foreign_code.called", "os.system", "lab.atomic.write_text", "builtins.exec", 5, ["os.system"]]
+    "target",
+    ["foreign_code.called", "os.system", "lab.files.atomic.write_text", "builtins.exec", 5, ["os.system"]],
 )
 def test_only_the_project_s_own_choices_are_built(
     key: str, target: Any, with_config: Callable[..., Path], foreign: Path

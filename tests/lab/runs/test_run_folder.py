@@ -13,7 +13,7 @@ import pytest
 import torch
 import yaml
 
-from lab.locked import lock
+from lab.files.locked import lock
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 import torch
 
-from lab.locked import lock
-from lab.stop_signals import STOPPED
+from lab.files.locked import lock
+from lab.machine.stop_signals import STOPPED
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -11,11 +11,11 @@ import torch
 
 from ilc.errors import UserError
 from lab.configuration.compose import combinations
+from lab.machine.stop_signals import Stopped
 from lab.runs import sweep
 from lab.runs.jobs_progress import JobsProgress
 from lab.runs.sweep import attempt, make, make_in_turn, plan
 from lab.runs.sweep_options import leave_out_foreign_options
-from lab.stop_signals import Stopped
 
 
 def test_combinations() -> None:

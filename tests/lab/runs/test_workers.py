@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from ilc.errors import UserError
-from lab.locked import lock
+from lab.files.locked import lock
+from lab.machine.stop_signals import STOPPED
 from lab.runs.jobs import run_jobs
 from lab.runs.workers import Job, Workers
-from lab.stop_signals import STOPPED
 
 
 def test_jobs_run_in_processes_of_their_own_and_print_to_their_logs(
@@ -86,7 +86,7 @@ sys.path.insert(0, sys.argv[2])
 import toy_jobs
 from lab.runs.jobs import run_jobs
 from lab.runs.workers import Job
-from lab.stop_signals import listening
+from lab.machine.stop_signals import listening
 if __name__ == "__main__":
     folders = [Path(sys.argv[1]) / "a", Path(sys.argv[1]) / "b"]
     calls = [partial(getattr(toy_jobs, sys.argv[3]), folder) for folder in folders]

@@ -13,11 +13,11 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from ilc.errors import UserError
-from lab.atomic import write_json
+from lab.files.atomic import write_json
+from lab.machine.stop_signals import heed
 from lab.runs.cluster.options import Cluster
 from lab.runs.cluster.queue import cancel, queued
 from lab.runs.workers import Job
-from lab.stop_signals import heed
 
 try:
     import submitit

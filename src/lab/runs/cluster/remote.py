@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from submitit.core.utils import DelayedSubmission
 
+from lab.machine.stop_signals import Stopped, asked, listening
 from lab.runs.worker_process import do
-from lab.stop_signals import Stopped, asked, listening
 
 WARNING = signal.SIGUSR2
 """What submitit has Slurm send before a job's time is over, or before it is preempted."""

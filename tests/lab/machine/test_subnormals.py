@@ -15,7 +15,7 @@ from lab.runs import run
 
 PROGRAM = """
 import torch
-from lab.runs.subnormals import subnormals_are_zero
+from lab.machine.subnormals import subnormals_are_zero
 
 def smallest():
     return float((torch.full((1_000_000,), 2e-38) * 0.01).max())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ilc.errors import UserError
-from lab.checksums import DATA, SUMS, check, refresh
+from lab.files.checksums import DATA, SUMS, check, refresh
 
 
 @pytest.fixture

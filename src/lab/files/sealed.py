@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ilc.errors import UserError
-from lab.atomic import in_memory, write_atomically
+from lab.files.atomic import in_memory, write_atomically
 
 _NAME = b"sha256:"
 _LENGTH = len(_NAME) + 2 * hashlib.sha256().digest_size

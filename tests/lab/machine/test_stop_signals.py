@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from lab import stop_signals
-from lab.stop_signals import STOPPED, Stopped, asked, finish_first, listening
+from lab.machine import stop_signals
+from lab.machine.stop_signals import STOPPED, Stopped, asked, finish_first, listening
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1", "SIGINT"])
@@ -45,7 +45,7 @@ def test_one_signal_sent_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_the_second_signal_stops_at_once(name: str) -> None:
     program = (
-        "import time\nfrom ilc import stop_signals\nstop_signals.ONE_WISH = 0.0\n"
+        "import time\nfrom lab.machine import stop_signals\nstop_signals.ONE_WISH = 0.0\n"
         "with stop_signals.listening(), stop_signals.finish_first():\n"
         "    print('ready', flush=True)\n    while not stop_signals.asked(): time.sleep(0.001)\n"
         "    print('asked', flush=True)\n    time.sleep(60)\n"

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.atomic import write_text
-from lab.locked import locked
+from lab.files.atomic import write_text
+from lab.files.locked import locked
 
 SUMS = "SHA256SUMS"
 DATA = (".csv", ".npz", ".pt")

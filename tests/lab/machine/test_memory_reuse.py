@@ -13,7 +13,7 @@ import pytest
 _PAGES = """
 import resource, sys
 import torch
-from lab.runs.freed_memory import keep_freed_memory
+from lab.machine.memory_reuse import keep_freed_memory
 
 def pages_of(n_steps):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

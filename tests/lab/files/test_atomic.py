@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ilc.errors import UserError
-from lab.atomic import cannot_write, check_file_path, write_text
+from lab.files.atomic import cannot_write, check_file_path, write_text
 
 
 @pytest.mark.parametrize("path", [".", "..", "/", "folder", "folder/", "folder/..", "./.", "folder/."])

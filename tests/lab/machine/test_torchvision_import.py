@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from lab.torchvision_import import _missing_operators_skipped, import_torchvision
+from lab.machine.torchvision_import import _missing_operators_skipped, import_torchvision
 
 
 def test_what_needs_no_operators_works() -> None:
@@ -26,7 +26,7 @@ def test_operators_that_exist_are_registered_as_ever() -> None:
     """On a matching pair nothing is skipped: here an operator of torchvision's namespace is there."""
     code = """
 import torch
-from lab.torchvision_import import _missing_operators_skipped
+from lab.machine.torchvision_import import _missing_operators_skipped
 library = torch.library.Library("torchvision", "FRAGMENT")
 library.define("only_in_this_test(Tensor x) -> Tensor")
 with _missing_operators_skipped():

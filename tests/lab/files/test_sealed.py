@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ilc.errors import UserError
-from lab.sealed import UnsealedError, load_sealed, save_sealed, sealed_or_made
+from lab.files.sealed import UnsealedError, load_sealed, save_sealed, sealed_or_made
 
 STATE = {"weights": torch.arange(200.0), "step": 3, "names": ["a", "b"]}
 
