@@ -23,7 +23,7 @@ from lab.report.committed import committed_figures
 from lab.report.page import render
 from lab.report.run_folders import find_runs
 from lab.report.run_record import read_record
-from lab.runs.run_files import OUTPUTS
+from lab.runs.one_run.run_files import OUTPUTS
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 

@@ -16,8 +16,8 @@ from omegaconf.errors import OmegaConfBaseException
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, choices_with
 from lab.configuration.keys import unknown_key
-from lab.configuration.output import unbreakable_output
 from lab.machine.stop_signals import listening
+from lab.terminal.output import unbreakable_output
 
 
 def command_parser(about: str | None) -> ArgumentParser:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.files.atomic import write_atomically
-from lab.runs.run_files import is_done, read_config, read_metrics, read_summary
+from lab.runs.one_run.run_files import is_done, read_config, read_metrics, read_summary
 
 PICTURE = "curves.png"
 PANELS = ("accuracy", "loss")

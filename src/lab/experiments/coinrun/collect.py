@@ -30,8 +30,8 @@ from lab.experiments.coinrun.manifest import MANIFEST, damaged, hashes, read_man
 from lab.experiments.coinrun.play import draw_actions
 from lab.files.atomic import write_json
 from lab.files.locked import locked
-from lab.runs.jobs import run_jobs
-from lab.runs.workers import Job
+from lab.runs.pool.job import Job
+from lab.runs.pool.jobs import run_jobs
 
 STATES_PER_WORKER = 20_000
 

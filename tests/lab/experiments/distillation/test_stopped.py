@@ -14,7 +14,7 @@ import torch
 
 from lab.experiments.distillation.task import DistillationTask
 from lab.machine.stop_signals import STOPPED
-from lab.runs.task import Metrics
+from lab.runs.one_run.task import Metrics
 
 SMALL = (
     "experiment=distillation",

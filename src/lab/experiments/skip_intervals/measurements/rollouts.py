@@ -14,7 +14,7 @@ from lab.experiments.skip_intervals.rollouts import roll_out
 from lab.experiments.skip_intervals.task import SHOWN, SkipIntervalsTask
 from lab.files.atomic import in_memory
 from lab.runs import load_run
-from lab.runs.sweep import WORKER, plan, train
+from lab.runs.sweep.sweep import WORKER, plan, train
 
 
 def parts(
