@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from lab.atomic import write_text
 from lab.configuration.command_line import command_parser, run_command
-from lab.configuration.printed_table import print_table
 from lab.figures.discovery import modules
+from lab.files.atomic import write_text
+from lab.terminal.printed_table import print_table
 
 
 def main() -> None:

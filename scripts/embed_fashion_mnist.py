@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from ilc.seeding import generator_for
-from lab.atomic import write_atomically
 from lab.configuration.command_line import command_parser, run_command
 from lab.data.download import file_md5
 from lab.data.fashion_mnist import PART, PART_FILES, fashion_mnist_images
 from lab.data.images import N_CLASSES
+from lab.files.atomic import write_atomically
 
 PER_CLASS = {"train": 960, "test": 200}
 

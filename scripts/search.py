@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.configuration.command_line import command_parser, report_command, run_command
-from lab.runs.cluster.command_line import add_places, chosen_place
-from lab.runs.export import write_results_files
-from lab.runs.run_files import OUTPUTS
+from lab.runs.one_run.run_files import OUTPUTS
+from lab.runs.pool.command_line import add_places, chosen_place
 from lab.runs.search.definition_file import load_definition
 from lab.runs.search.files import RESULTS, outcome, search_files, table_path, tuned_path
 from lab.runs.search.loop import search
+from lab.runs.tables.export import write_results_files
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server

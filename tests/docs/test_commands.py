@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 
 from lab.configuration.compose import combinations, compose_experiment
 from lab.runs.search.definition_file import load_definition
-from lab.runs.sweep_options import leave_out_foreign_options
+from lab.runs.sweep.foreign_options import leave_out_foreign_options
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.S)

@@ -17,7 +17,7 @@ import yaml
 from torch import nn
 
 from lab.runs import run
-from lab.runs.run_directory import RunDirectory
+from lab.runs.one_run.run_directory import RunDirectory
 from lab.runs.study.definition import load_study
 
 

@@ -34,8 +34,8 @@ from ilc.objectives import RISKS
 from lab.configuration.command_line import run_command
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import choices
-from lab.runs.export import export_runs
-from lab.runs.sweep import train
+from lab.runs.sweep.sweep import train
+from lab.runs.tables.export import export_runs
 
 SECONDS = 120
 """After which a case hangs."""

@@ -26,11 +26,11 @@ from lab.environment_task.method import Method, as_method
 from lab.environment_task.optimizer import build_optimizer
 from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
-from lab.runs.random_state import seed_everything
-from lab.runs.run_options import RunOptions
-from lab.runs.selection import check_selection
-from lab.runs.task import CONVERGED, Interrupted, Metrics
-from lab.stop_signals import asked
+from lab.machine.stop_signals import asked
+from lab.runs.one_run.random_state import seed_everything
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.selection import check_selection
+from lab.runs.one_run.task import CONVERGED, Interrupted, Metrics
 
 
 @dataclass(frozen=True)

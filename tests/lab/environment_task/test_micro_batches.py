@@ -17,8 +17,8 @@ from ilc.errors import UserError
 from ilc.processes import ALONE
 from lab.environment_task import Method
 from lab.environment_task.methods import GradientAgreementFiltering, MicroBatchMedian
-from lab.runs import run_directory
-from lab.stop_signals import STOPPED, Stopped
+from lab.machine.stop_signals import STOPPED, Stopped
+from lab.runs.one_run import run_directory
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -13,8 +13,8 @@ from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
 from ilc.errors import UserError
 from lab.experiments.theory.many_seeds import ManySeeds
 from lab.experiments.theory.problems import PROBLEMS, Problem
-from lab.runs.run_options import RunOptions
-from lab.runs.task import Metrics
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.task import Metrics
 
 METHODS: dict[str, Callable[[float], Aggregator]] = {
     "mean": lambda _: Mean(),

@@ -14,14 +14,14 @@ import pytest
 
 from lab.configuration.compose import combinations, compose_config
 from lab.configuration.resolve import identity, resolve
-from lab.runs.run_key import overrides_in, run_key
 from lab.runs.search.definition_file import load_definitions
 from lab.runs.search.trial import overrides_of
 from lab.runs.study.definition import FOLDER, experiment_of, load_study, study_names
 from lab.runs.study.measurement_step import MeasurementStep
 from lab.runs.study.runs_step import RunsStep
 from lab.runs.study.search_step import SearchStep
-from lab.runs.sweep_options import leave_out_foreign_options
+from lab.runs.sweep.foreign_options import leave_out_foreign_options
+from lab.runs.tables.run_key import overrides_in, run_key
 
 # Where and how a run is made, not what.
 NOT_THE_RUN = ("threads", "logger", "device", "data_dir")

@@ -12,7 +12,7 @@ import torch
 from ilc.optim import TemporalMaskAdam
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.step_cost import default_device, synchronize
-from lab.torchvision_import import import_torchvision
+from lab.machine.torchvision_import import import_torchvision
 
 
 def parts(steps: int | None = None, device: str | None = None, threads: int = 1) -> Parts:

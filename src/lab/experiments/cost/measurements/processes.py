@@ -29,8 +29,8 @@ from ilc.errors import UserError
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.step_cost import median_milliseconds
 from lab.models import MLP
-from lab.runs.jobs import run_jobs
-from lab.runs.workers import Job
+from lab.runs.pool.job import Job
+from lab.runs.pool.jobs import run_jobs
 
 PROCESSES = (1, 2)
 N_ENVIRONMENTS, N_EXAMPLES, N_FEATURES, N_CLASSES = 16, 64, 256, 10
