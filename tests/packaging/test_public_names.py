@@ -31,7 +31,7 @@ print(*{{name.split('.')[0] for name in set(sys.modules) - before}})
 
 def rooms() -> list[str]:
     """The modules of the rooms that need torch alone."""
-    found = [*ROOMS, "ilc.errors", "ilc.seeding"]
+    found = [*ROOMS, "ilc.errors", "ilc._seeding"]
     for room in ROOMS:
         found += [module.name for module in pkgutil.walk_packages(import_module(room).__path__, f"{room}.")]
     return found

@@ -9,8 +9,10 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from ilc._precision import is_narrow
+from ilc._processes import ONE_PROCESS, Processes
 from ilc.aggregators import Aggregator
-from ilc.aggregators.joint import JointAggregator
+from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients.choice import acts_on_gradients
 from ilc.gradients.dense_embeddings import dense_embeddings
@@ -32,8 +34,6 @@ from ilc.gradients.unequal import Batch, as_batches, in_groups
 from ilc.gradients.vectorized import vectorized
 from ilc.gradients.verdicts import one_step
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import is_narrow
-from ilc.processes import ALONE, Processes
 
 WAYS = {
     "vectorized": vectorized,
@@ -120,7 +120,7 @@ def environment_gradients(
     aggregator: Aggregator,
     gradients: str = "vectorized",
     counts: Sequence[int] | None = None,
-    processes: Processes = ALONE,
+    processes: Processes = ONE_PROCESS,
 ) -> EnvironmentGradients:
     """The first half of ``backward``: what the aggregator will look at; the model's ``.grad`` stays as it is.
 
@@ -148,7 +148,7 @@ def _gradients(
     aggregator: Aggregator,
     gradients: str,
     counts: Sequence[int] | None = None,
-    processes: Processes = ALONE,
+    processes: Processes = ONE_PROCESS,
     votes: bool = True,
 ) -> EnvironmentGradients:
     """As ``environment_gradients``; without ``votes`` only the sums of the examples' gradients."""

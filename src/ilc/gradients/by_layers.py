@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 from torch.func import vmap
 
+from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import (
     EnvironmentGradients,
@@ -21,7 +22,6 @@ from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import layers_of, watched
 from ilc.gradients.verdicts import all_verdicts
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import widened
 
 # Their rules take any axes between environment and features.
 _KINDS = (nn.Linear, nn.LayerNorm, nn.Embedding)

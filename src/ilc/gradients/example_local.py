@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 
+from ilc._precision import is_narrow, widened
 from ilc.aggregators import ON_REQUEST, GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients.example_losses import losses_of_examples
@@ -18,7 +19,6 @@ from ilc.gradients.shares.rules import RULES
 from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import check_first_axis, layers_of, name_of, watched
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import is_narrow, widened
 
 
 def example_local(

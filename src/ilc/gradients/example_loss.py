@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients.environment import (
@@ -17,7 +18,6 @@ from ilc.gradients.environment import (
 from ilc.gradients.example_losses import losses_of_examples
 from ilc.gradients.graph import check_graph
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import widened
 
 
 def example_loss(

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
+from ilc._precision import as_autocast_would
 from ilc.errors import UserError
 from ilc.gradients.environment import checked_risk, scalar_objective
 from ilc.objectives import Objective, ObjectiveFunction
-from ilc.precision import as_autocast_would
 
 
 def example_objectives(

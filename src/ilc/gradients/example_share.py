@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 
+from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients.example_losses import losses_of_examples
@@ -15,7 +16,6 @@ from ilc.gradients.shares.rules import RULES, WRITTEN_OUT
 from ilc.gradients.shares.sums import summed
 from ilc.gradients.shares.watched_layers import check_first_axis, layers_of, name_of, watched
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import widened
 
 
 def example_share(

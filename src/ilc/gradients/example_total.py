@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import EnvironmentGradients, differentiated, trainable_parameters
 from ilc.gradients.example_losses import losses_of_examples
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import widened
 
 
 def example_total(

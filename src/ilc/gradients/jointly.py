@@ -9,8 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ilc._precision import is_narrow, widened
+from ilc._processes import ONE_PROCESS, Processes
 from ilc.aggregators import GradientStatistics
-from ilc.aggregators.joint import JointAggregator
+from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients.choice import chosen
 from ilc.gradients.environment import (
@@ -25,8 +27,6 @@ from ilc.gradients.mean_of_buffers import MeanOfBuffers
 from ilc.gradients.total import summed
 from ilc.gradients.vectorized import keep_mean_of_buffers, one_environment, over_environments, state_of
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import is_narrow, widened
-from ilc.processes import ALONE, Processes
 
 
 @dataclass
@@ -102,7 +102,7 @@ def jointly(
     aggregator: JointAggregator,
     gradients: str,
     counts: Sequence[int] | None = None,
-    processes: Processes = ALONE,
+    processes: Processes = ONE_PROCESS,
 ) -> EnvironmentGradients:
     """Differentiate the loss that the aggregator makes of all environments.
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from ilc._precision import wide_type
 from ilc.errors import UserError
-from ilc.precision import wide_type
 
 
 class MeanOfBuffers:

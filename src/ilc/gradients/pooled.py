@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import (
     EnvironmentGradients,
@@ -14,7 +15,6 @@ from ilc.gradients.environment import (
     trainable_parameters,
 )
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import widened
 
 
 def pooled(

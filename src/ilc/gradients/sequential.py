@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.environment import (
     EnvironmentGradients,
@@ -16,7 +17,6 @@ from ilc.gradients.environment import (
 )
 from ilc.gradients.mean_of_buffers import MeanOfBuffers
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import widened
 
 
 def sequential(

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import grad
 
+from ilc._precision import is_narrow, widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.choice import chosen
 from ilc.gradients.environment import (
@@ -24,7 +25,6 @@ from ilc.gradients.vectorized import (
     state_of,
 )
 from ilc.objectives import ObjectiveFunction
-from ilc.precision import is_narrow, widened
 
 
 def total(

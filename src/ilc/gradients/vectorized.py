@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
+from ilc._precision import as_autocast_would, wide_type, widened
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients.by_layers import by_layers
@@ -17,7 +18,6 @@ from ilc.gradients.choice import chosen
 from ilc.gradients.environment import EnvironmentGradients, checked_objective, trainable_parameters
 from ilc.gradients.mean_of_buffers import change_of, check_still_one, is_continuous, mean_of, overlapping
 from ilc.objectives import Objective, ObjectiveFunction
-from ilc.precision import as_autocast_would, wide_type, widened
 
 # Gradients held at once, in bytes. A CPU is fastest while they stay in its cache (1.3 times on a
 # 3 x 256 perceptron); an accelerator wants as many environments in one launch as memory allows.

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ilc.processes import current
+from ilc._processes import current
 from lab.runs.run_options import RunOptions
 from lab.runs.task import DataRecord
 

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import torch
 
+from ilc._processes import Processes, joined
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.processes import Processes, joined
-from ilc.seeding import seed_for
 from lab.runs.device import choose_device, peak_memory_mb
 from lab.runs.freed_memory import keep_freed_memory
 from lab.runs.loggers import Logger, make_logger

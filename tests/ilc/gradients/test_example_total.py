@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from ilc.aggregators import Aggregator, AndMask, Mean
-from ilc.aggregators.mean import MeanOfEnvironments
+from ilc.aggregators._mean import MeanOfEnvironments
 from ilc.errors import UserError
 from ilc.gradients import backward, environment_gradients
 from ilc.gradients.backward import WAYS, combined

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ilc.kernels.batch_norm import normalise_backward
-from ilc.kernels.compiled import usable
-from ilc.precision import widened
+from ilc._precision import widened
+from ilc.kernels._batch_norm import normalise_backward
+from ilc.kernels._compiled import usable
 
 
 class Seen(NamedTuple):

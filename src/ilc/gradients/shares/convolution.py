@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 
+from ilc._precision import wide_type
 from ilc.gradients.shares.share import Shares, product, whole
-from ilc.kernels.compiled import usable
-from ilc.kernels.convolution_signs import Window, convolution_signs
-from ilc.precision import wide_type
+from ilc.kernels._compiled import usable
+from ilc.kernels._convolution_signs import Window, convolution_signs
 
 # Measured on CPUs: a convolution wins where each weight collects from more positions than these.
 _MANY_POSITIONS = 64

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 from torch.utils.hooks import RemovableHandle
 
+from ilc._precision import widened
 from ilc.errors import UserError
 from ilc.gradients.shares.batch_norm import Followed, Seen, mixes_examples
 from ilc.gradients.shares.mixing import Mixing
 from ilc.gradients.shares.rules import BELOW_BATCH_NORM, RULES
 from ilc.gradients.shares.share import Shares, whole
 from ilc.gradients.shares.watched_layers import refuse_second_use
-from ilc.precision import widened
 
 _REMEDY = (
     "use gradients='per_example_loss' (exact, one backward pass per example) or 'per_example_share' "

@@ -9,7 +9,7 @@ from functools import cached_property
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
-from ilc.kernels.votes import add_mixed_signs
+from ilc.kernels._votes import add_mixed_signs
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
+from ilc._precision import wide_type
 from ilc.aggregators import GradientStatistics
 from ilc.gradients.shares.share import RankOne
-from ilc.kernels.compiled import usable
-from ilc.kernels.signs import product_of_signs
-from ilc.precision import wide_type
+from ilc.kernels._compiled import usable
+from ilc.kernels._signs import product_of_signs
 
 
 def summed_outer_products(votes: RankOne, parameter: Tensor, also: Sequence[str]) -> GradientStatistics:

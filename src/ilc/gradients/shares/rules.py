@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ilc._precision import wide_type, widened
 from ilc.gradients.shares.convolution import convolution, convolution_gradient
 from ilc.gradients.shares.share import RankOne, Shares, product, whole
-from ilc.precision import wide_type, widened
 
 
 def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares | RankOne]:

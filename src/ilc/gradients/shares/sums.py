@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from ilc._precision import wide_type
 from ilc.aggregators import ON_REQUEST, GradientStatistics
 from ilc.gradients.shares.mixing import Mixing
 from ilc.gradients.shares.rank_one import summed_outer_products
 from ilc.gradients.shares.share import RankOne, Shares
-from ilc.kernels.compiled import usable
-from ilc.kernels.votes import add_sums
-from ilc.precision import wide_type
+from ilc.kernels._compiled import usable
+from ilc.kernels._votes import add_sums
 
 # Elements of shares held at once. On a CPU they stay in its cache, on a GPU they keep it busy.
 _ELEMENTS_AT_ONCE = {False: 2**20, True: 2**26}
