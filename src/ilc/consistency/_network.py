@@ -8,7 +8,7 @@ from torch.func import functional_call
 
 from ilc.consistency._derivatives import Loss
 from ilc.gradients import RiskFunction
-from ilc.gradients.environment import trainable_parameters
+from ilc.gradients._environment import trainable_parameters
 
 
 def environment_losses(

@@ -14,10 +14,10 @@ from ilc.distributed._buffers import MeanOfBuffers
 from ilc.distributed._exchange import summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
-from ilc.gradients.environment import trainable_parameters
-from ilc.gradients.jointly import jointly
-from ilc.gradients.unequal import Batch
-from ilc.gradients.verdicts import settled
+from ilc.gradients._batches import Batch
+from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._trials.findings import settled
+from ilc.gradients._ways.joint_loss import jointly
 from ilc.objectives import ObjectiveFunction
 
 

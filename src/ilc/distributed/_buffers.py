@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from ilc._precision import widened
-from ilc.gradients.mean_of_buffers import change_of, is_continuous, mean_of
+from ilc.gradients._passes.mean_of_buffers import change_of, is_continuous, mean_of
 
 
 class MeanOfBuffers:

@@ -13,9 +13,9 @@ from ilc.aggregators import Aggregator
 from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
-from ilc.gradients.memory import Memory
-from ilc.gradients.trial import buffers_untouched, modules_of, random_numbers_untouched
-from ilc.gradients.unequal import Batch, as_batches
+from ilc.gradients._batches import Batch, as_batches
+from ilc.gradients._trials.module_state import Memory
+from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched
 from ilc.objectives import ObjectiveFunction
 from ilc.verification._comparison import Compared, compare, rounding
 from ilc.verification._plain_loop import Definition, definition, random_state, set_random_state

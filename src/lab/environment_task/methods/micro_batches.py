@@ -9,7 +9,7 @@ from ilc._processes import Processes, current
 from ilc.aggregators import Mean
 from ilc.errors import UserError
 from ilc.gradients import BackwardResult, environment_gradients
-from ilc.gradients.environment import trainable_parameters
+from ilc.gradients._environment import trainable_parameters
 from ilc.objectives import ObjectiveFunction
 from lab.data import Batches, Environments, ExampleBatches
 from lab.environment_task.batches import BatchOptions
