@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ilc.seeding import generator_for
+from ilc._seeding import generator_for
 from lab.configuration.command_line import command_parser, run_command
 from lab.data.download import file_md5
 from lab.data.fashion_mnist import PART, PART_FILES, fashion_mnist_images

@@ -79,7 +79,7 @@ def several_processes() -> bool:
 def print_error(message: str) -> None:
     """Print it once, however many processes meet an error: the first cause is what counts."""
     if several_processes():
-        from ilc.processes import first_to_speak  # Loads torch, which a mistyped option need not wait for.
+        from ilc._processes import first_to_speak  # Loads torch, which a mistyped option need not wait for.
 
         if not first_to_speak():
             return

@@ -10,13 +10,13 @@ from typing import Annotated, Any, ClassVar
 import torch
 from torch import Tensor, nn, optim
 
+from ilc._processes import current
+from ilc._seeding import generator_for, seed_for
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
 from ilc.optim import Regularizer
-from ilc.processes import current
-from ilc.seeding import generator_for, seed_for
 from lab.configuration.section import Section
 from lab.data import Environments
 from lab.environment_task.batches import BatchOptions

@@ -77,7 +77,7 @@ def _enter(environment: dict[str, int], function: Callable[..., Any], arguments:
 
 
 def _keep_result(folder: Path, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    from ilc.processes import joined
+    from ilc._processes import joined
 
     rank = os.environ["RANK"]
     try:

@@ -20,8 +20,8 @@ from numpy.lib.format import open_memmap
 from rich.console import Console
 from rich.progress import track
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.experiments.coinrun.collection_plan import HORIZON, CollectionOptions, Shard, shards
 from lab.experiments.coinrun.expert import Expert
 from lab.experiments.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make_pinned_game

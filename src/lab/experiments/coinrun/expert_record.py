@@ -13,8 +13,8 @@ import pandas as pd
 import torch
 from rich.console import Console
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.experiments.coinrun.expert_options import ExpertOptions
 from lab.files.atomic import write_text
 from lab.files.sealed import load_sealed, save_sealed

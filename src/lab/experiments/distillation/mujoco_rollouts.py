@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.files.atomic import in_memory, write_atomically, write_json
 from lab.files.locked import locked
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ilc._seeding import seed_for
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.configuration.section import Section
 from lab.experiments.linear_unit_tests.data import SPLITS, UnitTests
 from lab.experiments.linear_unit_tests.draws import options_of, starting_weights

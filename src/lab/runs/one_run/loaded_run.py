@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.configuration.stored_targets import check_stored_targets
 from lab.runs.one_run.provenance import identity_of
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state

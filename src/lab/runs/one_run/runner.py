@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import torch
 
+from ilc._processes import Processes, joined
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.processes import Processes, joined
-from ilc.seeding import seed_for
 from lab.machine.memory_reuse import keep_freed_memory
 from lab.machine.stop_signals import Stopped, asked, finish_first
 from lab.machine.subnormals import subnormals_are_zero

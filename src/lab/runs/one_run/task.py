@@ -38,7 +38,7 @@ class Task(Protocol):
     dataclass for a part without one, or a plain type. An unknown key is an error.
 
     A class that says ``shares_steps = True`` may run in several processes, each of which does its part
-    (``ilc.processes.current()``) and ends every epoch with the same numbers.
+    (``ilc.distributed.current()``) and ends every epoch with the same numbers.
 
     One that has ``pictures()`` shows its last evaluation: PNG files by name, which the run writes into its
     folder as ``NAME.png`` and hands to W&B.

@@ -12,9 +12,9 @@ from functools import partial
 
 import pandas as pd
 
-from ilc.consistency.large import expand
-from ilc.consistency.second_order import score_expansions
-from ilc.seeding import generator_for
+from ilc._seeding import generator_for
+from ilc.consistency._large import expand
+from ilc.consistency._second_order import score_expansions
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.theory.spirals_at_paper_size import train_network
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ilc.consistency.second_order import score_expansions
+from ilc.consistency._second_order import score_expansions
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.theory.score_rows import SETTINGS, described, risks_at
 from lab.experiments.theory.solutions import PAPER_SIZE
