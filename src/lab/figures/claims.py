@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lab.figures.discovery import experiments, modules
+from lab.figures.discovery import PACKAGE, experiments, modules
 
 PAGE = Path("docs/claims.md")
 """Where the claims stand in full, from the repository's root."""
@@ -70,9 +70,14 @@ def collect(results: Path) -> dict[str, list[Claim]]:
 
 
 def title_of(experiment: str) -> str:
-    """What an experiment is called above its claims."""
-    title: str = import_module(f"lab.experiments.{experiment}").TITLE
+    """What an experiment is called above its claims: its ``TITLE``, or else its name as words."""
+    title: str = getattr(import_module(f"{PACKAGE}.{experiment}"), "TITLE", "") or words(experiment)
     return title
+
+
+def words(name: str) -> str:
+    """The name of a folder or module as words that begin with a capital letter."""
+    return name.replace("_", " ").capitalize()
 
 
 def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
