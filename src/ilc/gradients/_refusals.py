@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
-from ilc.gradients._trials.state_between_environments import nothing_left_behind
-from ilc.gradients._trials.trial_passes import copied, trial
+from ilc.gradients._trials.state_between_environments import no_state_between_environments
+from ilc.gradients._trials.trial_passes import copied, trial_passes
 from ilc.objectives import ObjectiveFunction
 
 OTHER_WAYS = {
@@ -75,12 +75,12 @@ class Attempt(NamedTuple):
         if isinstance(self.inputs, Tensor) and isinstance(self.targets, Tensor):
             x, y = torch.stack(x), torch.stack(y)  # type: ignore[assignment]
         looked_at = (
-            nothing_left_behind(self.model, self.objective, x, y, vectorized=False)
+            no_state_between_environments(self.model, self.objective, x, y, vectorized=False)
             if way == "sequential"
             else nullcontext()
         )
         try:
-            with trial(self.model, self.objective, x[0]), looked_at:
+            with trial_passes(self.model, self.objective, x[0]), looked_at:
                 self.ways[way](self.model, self.objective, x, y)
         except Exception as error:
             return error

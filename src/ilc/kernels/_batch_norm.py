@@ -24,7 +24,7 @@ def normalise_backward(
     Both are contiguous, or both are so with the channels last.
 
     Returns:
-        As in ``gradients._example_terms.batch_norm.Seen``: normalised, passed, ones, normed.
+        As in ``gradients._example_terms.batch_norm.BatchNormRecord``: normalised, passed, ones, normed.
     """
     normalised, passed = torch.empty_like(delta), torch.empty_like(delta)
     ones, normed = delta.new_empty(delta.shape[:2]), delta.new_empty(delta.shape[:2])

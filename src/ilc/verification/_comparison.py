@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
-from ilc.verification._plain_loop import Definition, Row
+from ilc.verification._plain_loop import ExpectedRows, Row
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def rounding(dtype: torch.dtype) -> Rounding:
     return Rounding(own, own / 30, 0.02 if half else 10 * eps, half)
 
 
-def compare(found: dict[str, GradientStatistics], wanted: Definition, allowed: Rounding) -> list[Compared]:
+def compare(found: dict[str, GradientStatistics], wanted: ExpectedRows, allowed: Rounding) -> list[Compared]:
     """Every parameter's statistics beside the loop's."""
     of_sums = floors(wanted.sums, allowed)
     of_votes = None if wanted.votes is None else floors(wanted.votes, allowed)

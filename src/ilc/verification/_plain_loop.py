@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ilc.objectives import Objective, ObjectiveFunction
 
-Fresh = Callable[[], tuple[nn.Module, ObjectiveFunction]]
+FreshModel = Callable[[], tuple[nn.Module, ObjectiveFunction]]
 """Gives model and loss in the state that every environment starts from, and moves no random number."""
 
 
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     buffers: dict[str, Tensor]
 
 
-class Definition(NamedTuple):
+class ExpectedRows(NamedTuple):
     """What a way should give.
 
     Attributes:
@@ -48,9 +48,9 @@ class Definition(NamedTuple):
     votes: list[Row] | None
 
 
-def definition(
-    way: str, fresh: Fresh, inputs: Tensor | Sequence[Tensor], targets: Tensor | Sequence[Tensor]
-) -> Definition:
+def expected_rows(
+    way: str, fresh: FreshModel, inputs: Tensor | Sequence[Tensor], targets: Tensor | Sequence[Tensor]
+) -> ExpectedRows:
     """The rows of a way, by as many forward and backward passes as it takes.
 
     Args:
@@ -65,32 +65,32 @@ def definition(
         or way in ("vectorized", "sequential")
     ):
         rows = list(environment_rows(fresh, list(inputs), list(targets)))
-        return Definition(rows, rows, rows)
+        return ExpectedRows(rows, rows, rows)
     if way == "pooled":
         rows = list(environment_rows(fresh, [inputs.flatten(0, 1)], [targets.flatten(0, 1)]))
-        return Definition(rows, rows, None)
+        return ExpectedRows(rows, rows, None)
     before = random_state(inputs)
     again = [(inputs.clone(), targets.clone()) for _ in range(2)]
     rows = list(example_rows(fresh, inputs, targets))
     if way == "per_example_loss" or not _batch_norm_mixes(fresh()[0]):
-        return Definition(rows, rows, rows)
+        return ExpectedRows(rows, rows, rows)
     after = random_state(inputs)
     set_random_state(inputs, before)
     batch = _batch_row(fresh, *again[0])
     set_random_state(inputs, before)
     local = None if way == "per_example_share" else list(example_rows(fresh, *again[1], cut=True))
     set_random_state(inputs, after)
-    return Definition(rows, [batch], local)
+    return ExpectedRows(rows, [batch], local)
 
 
-def environment_rows(fresh: Fresh, inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Iterator[Row]:
+def environment_rows(fresh: FreshModel, inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Iterator[Row]:
     """``vectorized`` and ``sequential``: every environment passes through the model by itself."""
     for x, y in zip(inputs, targets, strict=True):
         model, loss_fn = fresh()
         yield _row(model, loss_fn, loss_fn(model(x), y))
 
 
-def example_rows(fresh: Fresh, inputs: Tensor, targets: Tensor, cut: bool = False) -> Iterator[Row]:
+def example_rows(fresh: FreshModel, inputs: Tensor, targets: Tensor, cut: bool = False) -> Iterator[Row]:
     """The ways per example: one pass of all examples, then the gradient of each example's own risk.
 
     With ``cut`` the vote of ``per_example`` under BatchNorm: at the input of each layer with weights other
@@ -117,7 +117,7 @@ def example_rows(fresh: Fresh, inputs: Tensor, targets: Tensor, cut: bool = Fals
         yield _row(model, loss_fn, loss_fn(outputs[example : example + 1], y))
 
 
-def _batch_row(fresh: Fresh, inputs: Tensor, targets: Tensor) -> Row:
+def _batch_row(fresh: FreshModel, inputs: Tensor, targets: Tensor) -> Row:
     """The gradient of the sum of all examples' risks, by one backward pass."""
     model, loss_fn = fresh()
     outputs = model(inputs.flatten(0, 1))

@@ -14,11 +14,11 @@ from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._trials.module_state import Memory
+from ilc.gradients._trials.module_state import ModuleState
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched
 from ilc.objectives import ObjectiveFunction
 from ilc.verification._comparison import Compared, compare, rounding
-from ilc.verification._plain_loop import Definition, definition, random_state, set_random_state
+from ilc.verification._plain_loop import ExpectedRows, expected_rows, random_state, set_random_state
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def verify(
                 ways[way] = f"refused: {refusal}"
                 continue
             set_random_state(x[0], start)
-            wanted = definition(way, fresh, _copies(x), _copies(y))
+            wanted = expected_rows(way, fresh, _copies(x), _copies(y))
             if way == "vectorized" and not all(map(torch.equal, start, random_state(x[0]))):
                 ways[way] = _OTHER_DRAWS
                 continue
@@ -133,7 +133,7 @@ def _verdict(parameters: tuple[Compared, ...], risks: float, rel: float) -> str:
     return "right" if risks <= rel else f"wrong risks, by {risks:.1e}"
 
 
-def _risks_error(found: EnvironmentGradients, wanted: Definition) -> float:
+def _risks_error(found: EnvironmentGradients, wanted: ExpectedRows) -> float:
     risks = torch.stack([row.risk.double() for row in wanted.rows])
     off = (found.risks.double() - risks).abs()[~(risks.isnan() & found.risks.isnan())]
     size = float(risks.abs().nan_to_num(0, 0, 0).max()) or 1.0
@@ -158,7 +158,7 @@ def _untouched(
 ) -> Iterator[Callable[[], tuple[nn.Module, ObjectiveFunction]]]:
     """What takes model and loss back to how they are now, which also happens at the end."""
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
-    memory = Memory(parts)
+    memory = ModuleState(parts)
     parameters = [(p, p.grad, p.detach().clone()) for p in parts.parameters()]
     buffers = ExitStack()
 
