@@ -26,10 +26,10 @@ class Verification:
     """What ``verify`` found; ``print`` shows it as a table.
 
     Attributes:
-        gradients: the way that was asked about.
-        parameters: one entry for each trainable parameter; none if that way refused.
-        risks_error: largest difference of the risks, relative to the largest risk.
-        ways: what came out for this way and for those that define the same numbers: ``right``, or what
+        gradients: the way that was verified.
+        parameters: one entry for each trainable parameter; none if the way refused.
+        risks_error: the largest difference of the risks, relative to the largest risk.
+        ways: the result for this way and for all ways that should give the same numbers: ``right``, or what
             was wrong.
     """
 
@@ -40,7 +40,7 @@ class Verification:
 
     @property
     def right(self) -> bool:
-        """Whether the way that was asked about gives what the loop gives."""
+        """Whether the way gives the same as the loop."""
         return self.ways[self.gradients] == "right"
 
     def __str__(self) -> str:
@@ -64,23 +64,24 @@ def verify(
 ) -> Verification:
     """Compare votes and sums of this very model and batch with a plain loop of ``loss.backward()``.
 
-    For once, before a training: it costs E forward and backward passes, and memory for E gradients. Nothing
-    of the model moves: gradients, buffers, random numbers and attributes are as before.
+    Call it once before a training: it costs E forward and backward passes, and memory for E gradients. The
+    model does not change: gradients, buffers, random numbers and attributes are as before.
 
-    A sign within rounding of zero is not compared. Under BatchNorm in training mode ``per_example_share``
-    has no votes that a plain loop could say, so that only its sums are compared.
+    A sign is not compared if the number may be zero up to rounding. Under BatchNorm in training mode a plain
+    loop cannot compute the votes of ``per_example_share``, so that only its sums are compared.
 
     Args:
         model: as for ``backward``.
-        loss_fn: likewise.
-        inputs: ``[E, N, ...]``, or a list; likewise.
-        targets: likewise.
-        aggregator: likewise; one that keeps sums over environments.
-        gradients: the way. Others that define the same numbers are tried too, and named in ``ways``.
+        loss_fn: as for ``backward``.
+        inputs: ``[E, N, ...]``, or a list, as for ``backward``.
+        targets: as for ``backward``.
+        aggregator: as for ``backward``, but it must keep sums over environments.
+        gradients: the way to verify. Others that should give the same numbers are tried too, and are named in
+            ``ways``.
 
     Raises:
-        UserError: as ``backward`` for wrong arguments; an aggregator that looks at all environments
-            together; random numbers in the model's pass, which ``vectorized`` draws in another order.
+        UserError: as for ``backward`` with wrong arguments; the aggregator looks at all environments
+            together; or the model draws random numbers, which ``vectorized`` draws in another order.
     """
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
@@ -156,7 +157,7 @@ def _copies(batch: Tensor | list[Tensor]) -> Batch:
 def _untouched(
     model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor | list[Tensor]
 ) -> Iterator[Callable[[], tuple[nn.Module, ObjectiveFunction]]]:
-    """What takes model and loss back to how they are now, which also happens at the end."""
+    """Yield a function that puts model and loss back as they are now; this also happens at the end."""
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
     memory = ModuleState(parts)
     parameters = [(p, p.grad, p.detach().clone()) for p in parts.parameters()]

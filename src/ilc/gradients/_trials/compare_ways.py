@@ -88,7 +88,7 @@ _FIRST_AXIS = "a layer's first axis is not the examples"
 
 
 def _other_gradient(name: str) -> str:
-    return f"layers alone do not give the gradient of {name} (its examples seem to mix)"
+    return f"layer by layer the gradient of {name} is another one (its examples seem to mix)"
 
 
 def _difference(model: nn.Module, found: EnvironmentGradients, rows: ReferenceRows) -> str | None:
