@@ -94,12 +94,12 @@ def _tried(
                     return ways[-1]
                 if rows is None or not any(bool(row.any()) for row in rows.gradients.values()):
                     continue
-                verdict = first_right_way(model, loss_fn, rows, ways, passes, rounding_may_differ=at_hand)
-                _note_layers(model, loss_fn, verdict.reasons, verdict.by_layers)
-                if verdict.said is not None:
-                    _say_once(verdict.said)
-                if verdict.way is not None:
-                    return verdict.way
+                comparison = first_right_way(model, loss_fn, rows, ways, passes, rounding_may_differ=at_hand)
+                _note_layers(model, loss_fn, comparison.reasons, comparison.by_layers)
+                if comparison.said is not None:
+                    _say_once(comparison.said)
+                if comparison.way is not None:
+                    return comparison.way
     return None
 
 
