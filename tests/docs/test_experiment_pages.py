@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.figures.discovery import experiments
+from lab.figures.discovery import experiments, modules
 
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
-ELSEWHERE = {"cost", "neighbours"}
-"""They check no claim of a source: cost.md has what a step costs, neighbours.md a comparison of our own."""
+ELSEWHERE = {"cost"}
+"""cost.md has what a step costs. Experiments without claims need no page."""
 
 
 def sections(page: Path) -> dict[str, str]:
@@ -19,7 +19,10 @@ def sections(page: Path) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.fixture(scope="module", params=sorted({*experiments()} - ELSEWHERE))
+WITH_PAGE = [name for name in experiments() if modules(name, "claims") and name not in ELSEWHERE]
+
+
+@pytest.fixture(scope="module", params=WITH_PAGE)
 def page(request: pytest.FixtureRequest, root: Path) -> Path:
     return root / "docs" / f"{request.param}.md"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ilc.errors import UserError
@@ -53,7 +53,8 @@ def check(folder: Path) -> int:
 def refresh(folder: Path, paths: Iterable[Path]) -> None:
     """List these files below ``folder`` as they are now; those that are gone are listed no longer.
 
-    Others keep their line. Those outside of the folder, and files that are no data, are left out.
+    A folder stands for all files in it, also a folder that is gone. Other files keep their line. Files
+    outside of the folder, and files that are no data, are left out.
 
     Raises:
         UserError: the list is damaged or cannot be written.
@@ -66,19 +67,27 @@ def list_again(folder: Path, paths: Iterable[Path]) -> None:
     """As ``refresh``, for one that has the folder locked."""
     listed = _read(folder, strict=False)
     before = {path: set(own) for path, own in listed.items()}
-    for path in paths:
-        if not path.resolve().is_relative_to(folder.resolve()) or path.suffix not in DATA:
-            continue
-        name = path.resolve().relative_to(folder.resolve()).as_posix()
+    known = listed.keys() | _data(folder)
+    for name in sorted({name for path in paths for name in _named(folder, path, known)}):
         listed.pop(name, None)
-        if path.exists():
-            listed[name] = {_sha256(path)}
+        if (folder / name).exists():
+            listed[name] = {_sha256(folder / name)}
     for name, own in listed.items():
         if len(own) > 1 and (folder / name).exists():  # Both sides of a conflict: the file itself decides.
             listed[name] = own & {_sha256(folder / name)} or own
     if listed != before or not (folder / SUMS).exists():
         lines = [f"{digest}  {name}\n" for name in sorted(listed) for digest in sorted(listed[name])]
         write_text(folder / SUMS, "".join(lines))
+
+
+def _named(folder: Path, path: Path, known: Iterable[str]) -> Iterator[str]:
+    """The data files that a path names, by path below ``folder``: itself, or all below it for a folder."""
+    if path.resolve().is_relative_to(folder.resolve()):
+        name = path.resolve().relative_to(folder.resolve()).as_posix()
+        if path.suffix in DATA:
+            yield name
+        elif not path.suffix:
+            yield from (file for file in known if file.startswith(f"{name}/"))
 
 
 def _data(folder: Path) -> set[str]:
