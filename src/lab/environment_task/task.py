@@ -17,7 +17,7 @@ from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
 from ilc.optim import Regularizer
-from lab.configuration.section import Section
+from lab.configuration.section import OptionsIn, Section
 from lab.data import Environments
 from lab.environment_task.batches import BatchOptions
 from lab.environment_task.evaluation import evaluate
@@ -47,18 +47,20 @@ class EnvironmentTask:
     Of several processes each takes its part of the environments of every batch; see ``ilc.distributed``.
 
     Args:
-        run: what every run has.
-        device: where it all happens.
-        risk: name of the risk.
-        gradients: name of the way to obtain environment gradients.
-        dataset: makes ``Environments``; ``batch_size`` and ``batches`` are the sampler's.
-        model: made with the inputs' channels and the number of outputs.
-        aggregator: an aggregator or a method.
-        optimizer: with ``weight_decay``, ``decoupled`` and ``l1``, which are the regularizer's.
-        trainer: the learning rate's course, and what is measured.
+        run: the options that every run has.
+        device: the device on which the task trains.
+        risk: the name of the risk.
+        gradients: the name of the way to obtain environment gradients.
+        dataset: describes ``Environments``.
+        batches: the options of the section ``dataset`` that say how batches are drawn.
+        model: describes the network, which is built with the inputs' channels and the number of outputs.
+        aggregator: describes an aggregator or a method.
+        optimizer: describes the optimizer.
+        regularizer: the options of the section ``optimizer`` that belong to ``Regularizer``.
+        trainer: how the learning rate falls, and what is measured.
 
     Raises:
-        UserError: an unknown name, an option that somebody refuses, parts that do not fit together.
+        UserError: a name is unknown, an option is refused, or the objects do not fit together.
     """
 
     shares_steps: ClassVar[bool] = True
@@ -69,10 +71,12 @@ class EnvironmentTask:
         device: torch.device,
         risk: str,
         gradients: str,
-        dataset: Annotated[Section, BatchOptions],
+        dataset: Section,
+        batches: Annotated[Section, OptionsIn("dataset", BatchOptions)],
         model: Section,
         aggregator: Section,
-        optimizer: Annotated[Section, Regularizer],
+        optimizer: Section,
+        regularizer: Annotated[Section, OptionsIn("optimizer", Regularizer)],
         trainer: Schedule,
     ) -> None:
         for key, value, known in (("risk", risk, RISKS), ("gradients", gradients, WAYS)):
@@ -82,19 +86,25 @@ class EnvironmentTask:
         self.risk: Risk = RISKS[risk]
         self.gradients = gradients
         self.schedule = trainer
-        aggregator = aggregator.offered(seed=seed_for(run.seed, "aggregator"))
-        self.method: Method = as_method(aggregator.build(kinds=(Method, Aggregator)), aggregator.name)
+        aggregator_seed = seed_for(run.seed, "aggregator")
+        combine = aggregator.build(kinds=(Method, Aggregator), seed=aggregator_seed)
+        self.method: Method = as_method(combine, aggregator.name)
         # The data takes longest, so it comes after what can be refused at once.
-        self.data: Environments = _build_data(dataset, run).to(device)
+        data: Environments = dataset.build(
+            kinds=(Environments,), seed=seed_for(run.seed, "data"), data_dir=run.data_dir
+        )
+        self.data = data.to(device)
         check_selection(run.trainer.selection, self.data.evaluation)
         check_fit(self.data, dataset, model, risk)
         seed_everything(seed_for(run.seed, "model and dropout"))
         self.model: nn.Module = _build_model(model, self.data, self.method).to(device)
-        self.optimizer, self.regularizer = build_optimizer(optimizer, self.model, self.method)
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
+        self.regularizer: Regularizer = regularizer.build(parameters)
+        self.optimizer = build_optimizer(optimizer, parameters, self.method)
         milestones = [int(fraction * run.trainer.max_epochs) for fraction in trainer.milestones]
         self.scheduler = optim.lr_scheduler.MultiStepLR(self.optimizer, milestones, gamma=trainer.lr_decay)
-        batches = dataset.part(BatchOptions, gradients, generator_for(run.seed, "batches"), device)
-        self.sampler = self.method.sampler(self.data, batches)
+        batch_options = batches.build(gradients, generator_for(run.seed, "batches"), device)
+        self.sampler = self.method.sampler(self.data, batch_options)
         self.step = 0
         self._begun: _BegunEpoch | None = None
 
@@ -215,14 +225,6 @@ class EnvironmentTask:
         seen = state.get("epoch_begun")  # Absent before 0.2.
         device = next(self.model.parameters()).device
         self._begun = None if seen is None else _BegunEpoch(StepRecord.of(seen, device), state["sampler"])
-
-
-def _build_data(section: Section, run: RunOptions) -> Environments:
-    """The dataset; ``seed`` and ``data_dir`` go to those that take them."""
-    section = section.without(BatchOptions)
-    section = section.offered(seed=seed_for(run.seed, "data"), data_dir=run.data_dir)
-    data: Environments = section.build(kinds=(Environments,))
-    return data
 
 
 def _build_model(section: Section, data: Environments, method: Method) -> nn.Module:
