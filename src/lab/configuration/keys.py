@@ -38,7 +38,7 @@ def check_keys(section: str, found: Mapping[Any, Any], allowed: Iterable[str]) -
             raise UserError(unknown_key(f"{section}.{key}" if section else str(key), allowed))
 
 
-def fitting_name(key: str, value: Any) -> str:
+def checked_folder_name(key: str, value: Any) -> str:
     """A name that goes into the path of a run folder.
 
     Raises:

@@ -12,7 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ilc.errors import UserError
 from lab.configuration.command_line import readable
 from lab.configuration.groups import choices_with
-from lab.configuration.keys import fitting_name
+from lab.configuration.keys import checked_folder_name
 from lab.configuration.section import Section, name_of_section, option_types
 from lab.configuration.shared_keys import check_shared_keys
 
@@ -71,7 +71,7 @@ def method_of(content: dict[str, Any]) -> str:
     for key in METHOD_KEYS:
         value = content.get(key)
         if value is not None:
-            return name_of_section(key, value) if isinstance(value, dict) else fitting_name(key, value)
+            return name_of_section(key, value) if isinstance(value, dict) else checked_folder_name(key, value)
     return "run"
 
 

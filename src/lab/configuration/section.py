@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from ilc.errors import UserError
-from lab.configuration.keys import check_type, fitting_name, unknown_key
+from lab.configuration.keys import check_type, checked_folder_name, unknown_key
 
 DESCRIPTIVE = ("_target_", "name")
 """Keys of a section that are not options of the object."""
@@ -147,7 +147,7 @@ def name_of_section(key: str, values: Mapping[str, Any]) -> str:
         UserError: no folder can have this name.
     """
     last = str(values.get("_target_", "")).rpartition(".")[-1]
-    return fitting_name(f"{key}.name", values.get("name", last))
+    return checked_folder_name(f"{key}.name", values.get("name", last))
 
 
 def imported(path: Any) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ilc.errors import UserError
-from lab.configuration.keys import check_type, fitting_name
+from lab.configuration.keys import check_type, checked_folder_name
 from lab.configuration.scale import check_scale
 
 SHARED_KEYS: dict[str, Any] = {
@@ -37,7 +37,7 @@ def check_shared_keys(content: Mapping[str, Any]) -> None:
                 raise UserError(f"{key} must be a section, got {content[key]!r}: choose one of conf/{key}")
         else:
             check_type(key, content[key], kind)
-    fitting_name("name", content["name"])
+    checked_folder_name("name", content["name"])
     check_scale(content["scale"])
     if content["seed"] < 0:
         raise UserError(f"seed must be a whole number of at least 0, got {content['seed']}")

@@ -13,12 +13,12 @@ from ilc.gradients import BackwardResult
 from ilc.objectives import ObjectiveFunction, Risk, RiskFunction
 from lab.data import Batches, Environments
 from lab.environment_task.batches import BatchOptions, default_sampler
-from lab.environment_task.parts import backward_in_parts
+from lab.environment_task.shared_step import backward_shared_by_processes
 
 Metrics = dict[str, Any]
 
 
-class Method:
+class TrainingMethod:
     """Everything the loop asks of a way to train; this base class adds nothing to its aggregator.
 
     A method that touches the loop is a subclass in a file of its own, which overrides what it needs
@@ -70,7 +70,9 @@ class Method:
         gradients: str,
     ) -> BackwardResult:
         """Fill ``.grad`` from a batch ``[E, N, ...]``, alike in all processes; None means no step."""
-        return backward_in_parts(processes, model, objective, inputs, targets, self.aggregator, gradients)
+        return backward_shared_by_processes(
+            processes, model, objective, inputs, targets, self.aggregator, gradients
+        )
 
     def state_dict(self) -> dict[str, Tensor]:
         """What is remembered from step to step beside optimizer and sampler."""
@@ -106,8 +108,8 @@ class Method:
         return None
 
 
-def as_method(configured: Method | Aggregator, name: str) -> Method:
+def as_method(configured: TrainingMethod | Aggregator, name: str) -> TrainingMethod:
     """What the ``aggregator`` section describes: a method, or an aggregator that asks nothing of the loop."""
-    method = configured if isinstance(configured, Method) else Method(configured)
+    method = configured if isinstance(configured, TrainingMethod) else TrainingMethod(configured)
     method.name = name
     return method

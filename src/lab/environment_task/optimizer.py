@@ -8,10 +8,12 @@ from torch import nn, optim
 
 from ilc.errors import UserError
 from lab.configuration.section import Section
-from lab.environment_task.method import Method
+from lab.environment_task.method import TrainingMethod
 
 
-def build_optimizer(section: Section, parameters: Sequence[nn.Parameter], method: Method) -> optim.Optimizer:
+def build_optimizer(
+    section: Section, parameters: Sequence[nn.Parameter], method: TrainingMethod
+) -> optim.Optimizer:
     """Build the optimizer of the config, or the one that the method has instead.
 
     Raises:

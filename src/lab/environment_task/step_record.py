@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from ilc.errors import UserError
-from lab.environment_task.method import Method, Metrics
+from lab.environment_task.method import Metrics, TrainingMethod
 
 
 class StepRecord:
@@ -66,7 +66,7 @@ class StepRecord:
             metrics[f"mask/density/{name}"] = _mean([shares[name] for shares in self.by_parameter])
         return metrics
 
-    def check(self, method: Method, model: nn.Module, lr: float, epoch: int) -> None:
+    def check(self, method: TrainingMethod, model: nn.Module, lr: float, epoch: int) -> None:
         """Raise UserError for the first step whose risk or penalty, or the parameter that, is not finite."""
         broken = _first_not_finite(self.penalties)
         if broken is not None:

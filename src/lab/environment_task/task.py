@@ -22,11 +22,11 @@ from lab.data import Environments
 from lab.environment_task.batches import BatchOptions
 from lab.environment_task.evaluation import evaluate
 from lab.environment_task.fitting import check_fit
-from lab.environment_task.method import Method, as_method
+from lab.environment_task.method import TrainingMethod, as_method
 from lab.environment_task.optimizer import build_optimizer
 from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
-from lab.machine.stop_signals import asked
+from lab.machine.stop_signals import stop_requested
 from lab.runs.one_run.random_state import seed_everything
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.selection import check_selection
@@ -87,8 +87,8 @@ class EnvironmentTask:
         self.gradients = gradients
         self.schedule = trainer
         aggregator_seed = seed_for(run.seed, "aggregator")
-        combine = aggregator.build(kinds=(Method, Aggregator), seed=aggregator_seed)
-        self.method: Method = as_method(combine, aggregator.name)
+        combine = aggregator.build(kinds=(TrainingMethod, Aggregator), seed=aggregator_seed)
+        self.method: TrainingMethod = as_method(combine, aggregator.name)
         # The data takes longest, so it comes after what can be refused at once.
         data: Environments = dataset.build(
             kinds=(Environments,), seed=seed_for(run.seed, "data"), data_dir=run.data_dir
@@ -134,7 +134,7 @@ class EnvironmentTask:
         # An epoch that was begun draws the same batches again; those that had their step are skipped.
         for inputs, targets in islice(self.sampler, len(seen.risks), self.schedule.steps_per_epoch):
             # Never before the first step, so that something was seen; after the last, the epoch ends first.
-            if seen.risks and self.processes.any(asked() is not None):
+            if seen.risks and self.processes.any(stop_requested() is not None):
                 self._begun = begun
                 raise Interrupted
             self.take_step(inputs, targets, seen)
@@ -227,7 +227,7 @@ class EnvironmentTask:
         self._begun = None if seen is None else _BegunEpoch(StepRecord.of(seen, device), state["sampler"])
 
 
-def _build_model(section: Section, data: Environments, method: Method) -> nn.Module:
+def _build_model(section: Section, data: Environments, method: TrainingMethod) -> nn.Module:
     model: nn.Module = section.build(data.inputs.shape[2], data.n_outputs, kinds=(nn.Module,))
     method.check_model(model, data)
     partner = getattr(model, "only_with", method.name)

@@ -13,11 +13,11 @@ from ilc.errors import UserError
 from ilc.objectives import Objective, ObjectiveFunction, Risk, RiskFunction
 from lab.data import Environments
 from lab.environment_task.evaluation import EXAMPLES_AT_ONCE
-from lab.environment_task.method import Method, Metrics
+from lab.environment_task.method import Metrics, TrainingMethod
 from lab.models.domain_adversarial import DomainAdversarialMLP, DomainAdversarialOutputs
 
 
-class DomainAdversarial(Method):
+class DomainAdversarial(TrainingMethod):
     """Minimise risk + domain risk, whose gradient the model reverses for its features (Ganin et al., 2016).
 
     An environment's number is its place along the first axis of the batch. Needs a model that

@@ -10,7 +10,7 @@ from ilc.errors import UserError
 from ilc.objectives import ObjectiveFunction, RiskFunction
 from lab.data import Batches, Environments
 from lab.environment_task.batches import BatchOptions
-from lab.environment_task.method import Method
+from lab.environment_task.method import TrainingMethod
 
 
 class _LastInputs:
@@ -22,7 +22,7 @@ class _LastInputs:
         self.inputs = inputs[0]
 
 
-class Fishr(Method):
+class Fishr(TrainingMethod):
     """Minimise ``mean R_e + penalty_weight * mean_e |v_e - mean v|^2 / P`` (Rame et al., arXiv 2109.02934).
 
     ``v_e`` is the variance over the examples of the gradient of the last linear layer, ``delta_i h_i^T``:

@@ -18,13 +18,13 @@ from ilc.objectives import (
 )
 from ilc.objectives._irm import slope
 from lab.data import Environments
-from lab.environment_task.method import Method, Metrics
+from lab.environment_task.method import Metrics, TrainingMethod
 from lab.environment_task.methods.irm_failures import WARNINGS, known_failure
 
 EXAMPLES_AT_ONCE = 4096
 
 
-class IrmPenalty(Method):
+class IrmPenalty(TrainingMethod):
     """Minimise the mean over environments of risk + weight * penalty (IRMv1; paper, equation 7).
 
     In a loop of your own, give ``ilc.backward`` a loss that adds ``weight * ilc.irm_penalty(...)`` and a

@@ -13,10 +13,10 @@ from ilc.gradients._environment import trainable_parameters
 from ilc.objectives import ObjectiveFunction
 from lab.data import Batches, Environments, ExampleBatches
 from lab.environment_task.batches import BatchOptions
-from lab.environment_task.method import Method
+from lab.environment_task.method import TrainingMethod
 
 
-class MicroBatchMethod(Method):
+class MicroBatchMethod(TrainingMethod):
     """Every batch falls into K micro-batches; a subclass turns their gradients ``[K, P]`` into one.
 
     No sums over environments will do for these methods, so they hold all K gradients and are no aggregators:

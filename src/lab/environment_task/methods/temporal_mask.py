@@ -13,10 +13,10 @@ from ilc.gradients import BackwardResult
 from ilc.optim import CautiousAdam, TemporalMaskAdam
 from lab.data import Batches, Environments, OneEnvironmentBatches
 from lab.environment_task.batches import BatchOptions
-from lab.environment_task.method import Method
+from lab.environment_task.method import TrainingMethod
 
 
-class TemporalMask(Method):
+class TemporalMask(TrainingMethod):
     """Plain gradients of one environment per step; the mask sits in the optimizer (paper, Algorithm 1).
 
     Its memory is over steps, so there is nothing to combine within one: its aggregator is the mean,

@@ -13,15 +13,15 @@ from torch import nn
 from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.configuration.stored_targets import check_stored_targets
-from lab.runs.one_run.provenance import identity_of
+from lab.runs.one_run.provenance import data_identity
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
 from lab.runs.one_run.run_directory import RunDirectory
 from lab.runs.one_run.run_files import (
     CHECKPOINT,
     CONFIG,
     SELECTED,
-    fitting,
     is_done,
+    mismatch_explained,
     read_config,
     read_metrics,
     read_selected,
@@ -91,16 +91,16 @@ def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ())
     seed_everything(seed_for(options.seed, "run"))
     task = options.build_task(torch.device(device))
     set_random_state(before)
-    checkpoint = RunDirectory(folder, content).load_checkpoint(identity_of(task.data))
+    checkpoint = RunDirectory(folder, content).load_checkpoint(data_identity(task.data))
     assert checkpoint is not None
-    with fitting(folder):
+    with mismatch_explained(folder):
         task.load_state_dict(checkpoint)
     # A run that was stopped in its first epoch has a checkpoint and no evaluation.
     metrics = read_metrics(folder, checkpoint["n_evaluations"], checkpoint.get("metrics_sha256"))
     rule = options.trainer.selection
     if rule != LAST and metrics:
         weights = _selected(folder, metrics[RULES[rule](metrics)])
-        with fitting(folder, SELECTED):
+        with mismatch_explained(folder, SELECTED):
             task.model.load_state_dict(weights)
     task.model.eval()
     return LoadedRun(folder, content, task, metrics, read_summary(folder) if is_done(folder) else None)

@@ -18,7 +18,7 @@ PACKAGES = ("torchvision", "numpy", "hydra-core", "wandb")
 
 
 def provenance(command: str, run: RunOptions, device: torch.device, data: dict[str, str]) -> dict[str, Any]:
-    """Command, code, versions, machine and seed of a run, and its data as ``identity_of`` has it."""
+    """Command, code, versions, machine and seed of a run, and its data as ``data_identity`` has it."""
     return {
         "command": command,
         "git_commit": _git("rev-parse", "HEAD"),
@@ -37,7 +37,7 @@ def provenance(command: str, run: RunOptions, device: torch.device, data: dict[s
     }
 
 
-def identity_of(data: DataRecord) -> dict[str, str]:
+def data_identity(data: DataRecord) -> dict[str, str]:
     """By what a run knows its data again."""
     return {"data_source": data.source, "data_sha256": data.fingerprint()}
 

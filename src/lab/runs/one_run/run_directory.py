@@ -47,7 +47,7 @@ class RunDirectory:
             self._check_same_experiment(run_files.read_config(path))
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Keep other processes out of the folder, and remove what a killed one left half written.
 
         Raises:

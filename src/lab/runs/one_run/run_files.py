@@ -145,7 +145,7 @@ def read_selected(folder: Path) -> dict[str, Any] | None:
 
 
 @contextmanager
-def fitting(folder: Path, name: str = CHECKPOINT) -> Iterator[None]:
+def mismatch_explained(folder: Path, name: str = CHECKPOINT) -> Iterator[None]:
     """Around whatever takes up the state that ``read_checkpoint`` or ``read_selected`` returned.
 
     Raises:

@@ -16,16 +16,16 @@ from ilc._processes import Processes, joined
 from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.machine.memory_reuse import keep_freed_memory
-from lab.machine.stop_signals import Stopped, asked, finish_first
+from lab.machine.stop_signals import Stopped, finish_first, stop_requested
 from lab.machine.subnormals import subnormals_are_zero
 from lab.runs.one_run.device import choose_device, peak_memory_mb
 from lab.runs.one_run.loggers import Logger, make_logger
 from lab.runs.one_run.movement import nothing_moved, weights_sha256
 from lab.runs.one_run.progress import EpochProgress
-from lab.runs.one_run.provenance import identity_of, provenance
+from lab.runs.one_run.provenance import data_identity, provenance
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
 from lab.runs.one_run.run_directory import RunDirectory
-from lab.runs.one_run.run_files import fitting, read_summary
+from lab.runs.one_run.run_files import mismatch_explained, read_summary
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.selection import LAST, RULES
 from lab.runs.one_run.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
@@ -56,7 +56,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
             summary = read_summary(path)
             print(_reached(options.title, summary))
             return summary
-        with directory.alone(), directory.failure_kept(), _numbers_may_end():
+        with directory.locked(), directory.failure_kept(), _numbers_may_end():
             begun = _Run(options, directory, device, processes)
             with finish_first():
                 return begun.go(command)
@@ -118,7 +118,7 @@ class _Run:
         seed_everything(seed_for(options.seed, "run"))
         self._task: Task = options.build_task(device)
         print(f"{options.title}: data: {self._task.data.source}; device: {device}")
-        self._data = identity_of(self._task.data)
+        self._data = data_identity(self._task.data)
         self._before = weights_sha256(self._task)
         self._epoch = 0
         self._evaluations: list[Metrics] = []
@@ -128,7 +128,7 @@ class _Run:
         """Go back to the last checkpoint, if there is one."""
         checkpoint = self._directory.load_checkpoint(self._data)
         if checkpoint is not None:
-            with fitting(self._directory.path):
+            with mismatch_explained(self._directory.path):
                 self._task.load_state_dict(checkpoint)
                 set_random_state(checkpoint["random"])
             self._epoch = checkpoint["epoch"]
@@ -153,7 +153,7 @@ class _Run:
         ):
             metrics = self._evaluations[-1] if self._evaluations else {}
             while self._epoch < trainer.max_epochs and trainer.reason_to_stop(self._evaluations) is None:
-                if self._processes.any(asked() is not None):
+                if self._processes.any(stop_requested() is not None):
                     self._stop()
                 try:
                     seen = self._task.train_epoch()
@@ -201,7 +201,7 @@ class _Run:
         """Leave as asked, between two steps, to be continued there."""
         self._save(time.monotonic() - self._began)
         if self._processes.is_writer:
-            name = asked() or "a signal to another process"
+            name = stop_requested() or "a signal to another process"
             where = f"epoch {self._epoch}, step {self._task.step}"
             print(
                 f"Stopped by {name} after {where}; nothing is lost, the same command continues: "

@@ -26,7 +26,7 @@ class DataRecord(Protocol):
 
 
 class Interrupted(Exception):  # noqa: N818 - no error
-    """A task left its epoch because ``asked()`` to; its ``state_dict`` is of where it left."""
+    """A task left its epoch because ``stop_requested()`` to; its ``state_dict`` is of where it left."""
 
 
 class Task(Protocol):
@@ -59,8 +59,9 @@ class Task(Protocol):
     def train_epoch(self) -> Metrics:
         """Learn for one epoch, or for what is left of one; return what its steps saw.
 
-        A task whose epochs are long looks at ``lab.machine.stop_signals.asked()`` between steps. It leaves
-        there if it can continue with the same numbers. For other tasks the run waits until the epoch ends.
+        A task whose epochs are long looks at ``lab.machine.stop_signals.stop_requested()`` between steps.
+        It leaves there if it can continue with the same numbers. For other tasks the run waits until the
+        epoch ends.
 
         Raises:
             UserError: training diverged.

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Self
 from optuna.trial import TrialState
 
 from ilc.errors import UserError
-from lab.runs.search.claims import Claims, OneAsker, OneOfMany
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS, completed_twin, draw_parameters, trial_of
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.storage import open_storage
 from lab.runs.search.trial import Result, Trial
+from lab.runs.search.trial_locks import FolderLock, ServerLocks, TrialLocks
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server
@@ -37,16 +37,16 @@ class Asker:
         UserError: another process has the folder, it is another search's, or it or the server cannot be used.
     """
 
-    def __init__(self, definition: Definition, folder: Path, server: Server | None = None) -> None:
+    def __init__(self, definition: SearchDefinition, folder: Path, server: Server | None = None) -> None:
         self._definition = definition
         self._under_way: set[int] = set()
         with ExitStack() as until_exit:
-            self._claims: Claims
+            self._locks: TrialLocks
             if server is None:
-                self._claims = own = OneAsker(folder)
+                self._locks = own = FolderLock(folder)
                 until_exit.callback(own.close)
             else:
-                self._claims = OneOfMany(server, definition.name)
+                self._locks = ServerLocks(server, definition.name)
                 until_exit.enter_context(server.answering())
             self.stored = open_storage(definition, folder, server)
             self._until_exit = until_exit.pop_all()
@@ -67,7 +67,7 @@ class Asker:
         Raises:
             UserError: more trials failed than are asked for.
         """
-        with self._claims.turn():
+        with self._locks.while_no_other_begins():
             while (number := self._take()) is not None:
                 self._under_way.add(number)
                 parameters = draw_parameters(self.stored, self._definition, number)
@@ -85,7 +85,7 @@ class Asker:
         Raises:
             UserError: no run has the metric that is searched for, or the claims were lost.
         """
-        self._claims.check()
+        self._locks.check_still_held()
         if isinstance(result, str):
             return self._fail(number, result)
         metric = self._definition.metric
@@ -133,23 +133,23 @@ class Asker:
 
     def _ended(self, number: int) -> None:
         self._under_way.remove(number)
-        self._claims.let_go(number)
+        self._locks.unlock(number)
 
     def _take(self) -> int | None:
         """A trial that was left, else a new one, claimed; None when enough are done or under way."""
         number = self._left()
         if number is None and self._wants_another():
             number = self.stored.ask().number
-            self._claims.take(number)
+            self._locks.lock(number)
         return number
 
     def _left(self) -> int | None:
         """A trial that nobody trains, now claimed."""
         for number in sorted(self._numbers(TrialState.RUNNING) - self._under_way):
-            if self._claims.take(number):
+            if self._locks.lock(number):
                 if number in self._numbers(TrialState.RUNNING):
                     return number
-                self._claims.let_go(number)  # Its asker has ended it in this moment.
+                self._locks.unlock(number)  # Its asker has ended it in this moment.
         return None
 
     def _numbers(self, state: TrialState) -> set[int]:

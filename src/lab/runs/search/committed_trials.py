@@ -13,12 +13,12 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from ilc.errors import UserError
-from lab.runs.search.claims import OneAsker
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.space import Value, distribution, override
 from lab.runs.search.storage import STORAGE, open_storage
 from lab.runs.search.trial import overrides_of
+from lab.runs.search.trial_locks import FolderLock
 from lab.runs.tables.run_key import overrides_in
 
 ROW = "row"
@@ -26,7 +26,7 @@ ROW = "row"
 NEEDED = ("number", "state", "value", "error", "command")
 
 
-def read_trials(definition: Definition, table: Path) -> list[dict[str, str]]:
+def read_trials(definition: SearchDefinition, table: Path) -> list[dict[str, str]]:
     """The rows of a table of trials as text, the first trial first; none where it is not there.
 
     Raises:
@@ -52,7 +52,7 @@ def read_trials(definition: Definition, table: Path) -> list[dict[str, str]]:
     return found
 
 
-def n_complete(definition: Definition, folder: Path, table: Path) -> int:
+def n_complete(definition: SearchDefinition, folder: Path, table: Path) -> int:
     """How many trials are complete: those in ``folder``, and those that ``table`` has beyond them."""
     rows = read_trials(definition, table)
     states = _states(definition, folder)
@@ -60,7 +60,7 @@ def n_complete(definition: Definition, folder: Path, table: Path) -> int:
     return states.count(TrialState.COMPLETE.name)
 
 
-def take_over(definition: Definition, folder: Path, table: Path) -> None:
+def take_over(definition: SearchDefinition, folder: Path, table: Path) -> None:
     """Put the trials that ``table`` has beyond those in ``folder`` into the latter's storage.
 
     A trial that was under way when the table was written begins anew, with the parameters that it had.
@@ -71,28 +71,28 @@ def take_over(definition: Definition, folder: Path, table: Path) -> None:
     rows = read_trials(definition, table)
     if len(rows) <= len(_states(definition, folder)):
         return
-    claims = OneAsker(folder)
+    lock = FolderLock(folder)
     try:
         stored = open_storage(definition, folder)
         for row in rows[len(stored.get_trials(deepcopy=False)) :]:
             stored.add_trial(_trial(definition, row))
     finally:
-        claims.close()
+        lock.close()
 
 
-def summary_in(trial: FrozenTrial, definition: Definition) -> dict[str, Any]:
+def summary_in(trial: FrozenTrial, definition: SearchDefinition) -> dict[str, Any]:
     """What the run of a trial with a ``ROW`` came to, as ``read_summary`` would have it."""
     known = {"search", "chosen", *NEEDED, REPEATS, *definition.space}
     return {key: _value(text) for key, text in trial.user_attrs[ROW].items() if key not in known and text}
 
 
-def _states(definition: Definition, folder: Path) -> list[str]:
+def _states(definition: SearchDefinition, folder: Path) -> list[str]:
     if not (folder / STORAGE).exists():
         return []
     return [trial.state.name for trial in open_storage(definition, folder).get_trials(deepcopy=False)]
 
 
-def _trial(definition: Definition, row: dict[str, str]) -> FrozenTrial:
+def _trial(definition: SearchDefinition, row: dict[str, str]) -> FrozenTrial:
     """A row as Optuna's trial.
 
     Raises:

@@ -10,14 +10,14 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
 from ilc._seeding import seed_for
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.space import Value, draw
 
 REPEATS = "repeats"
 """Attribute of a trial that was not trained: the number of the completed one with its parameters."""
 
 
-def draw_parameters(stored: optuna.Study, definition: Definition, number: int) -> dict[str, Value]:
+def draw_parameters(stored: optuna.Study, definition: SearchDefinition, number: int) -> dict[str, Value]:
     """The parameters of a trial under way: key of the space -> value. What was drawn before a kill stays."""
     trial = trial_of(stored, number)
     parameters = {}
@@ -41,7 +41,7 @@ def trial_of(stored: optuna.Study, number: int) -> optuna.Trial:
     return optuna.Trial(stored, stored.get_trials(deepcopy=False)[number]._trial_id)
 
 
-def _sampler(definition: Definition, number: int, key: str) -> BaseSampler:
+def _sampler(definition: SearchDefinition, number: int, key: str) -> BaseSampler:
     """The sampler for one key of one trial.
 
     Seeded by both, so that a trial's parameters depend neither on how often the search was killed

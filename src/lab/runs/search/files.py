@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import file_of
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.storage import open_storage
 from lab.runs.search.table import best_trial, table_file, tabulate_trials
 from lab.runs.search.trial import overrides_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lab.runs.search.server import Server
 
 
-def experiment_of(definition: Definition) -> str:
+def experiment_of(definition: SearchDefinition) -> str:
     """The experiment that a search belongs to: the folder of its file.
 
     A file that lies elsewhere belongs to the experiment that it trains.
@@ -29,18 +29,18 @@ def experiment_of(definition: Definition) -> str:
     return path.parent.name
 
 
-def table_path(definition: Definition) -> str:
+def table_path(definition: SearchDefinition) -> str:
     """Where the table of the trials belongs, below ``results/``."""
     return f"{experiment_of(definition)}/search/{definition.name}_trials.csv"
 
 
-def settings_path(definition: Definition) -> str:
+def settings_path(definition: SearchDefinition) -> str:
     """Where the best settings belong, below ``results/``: one file for all searches of a file."""
     return f"{experiment_of(definition)}/search/{definition.name.partition('/')[0]}.yaml"
 
 
 def search_files(
-    definition: Definition, folder: Path, table: Path, tuned: Path, server: Server | None = None
+    definition: SearchDefinition, folder: Path, table: Path, tuned: Path, server: Server | None = None
 ) -> dict[Path, bytes]:
     """The contents of the files in a search's own folder, as the search in ``folder`` stands.
 
@@ -64,7 +64,7 @@ def search_files(
 
 
 def result_files(
-    definition: Definition,
+    definition: SearchDefinition,
     folder: Path,
     results: Path,
     made: Mapping[Path, bytes] | None = None,
@@ -94,7 +94,7 @@ def result_files(
     }
 
 
-def outcome(definition: Definition, folder: Path, server: Server | None = None) -> str:
+def outcome(definition: SearchDefinition, folder: Path, server: Server | None = None) -> str:
     """How many trials there are and which is the best, in words.
 
     Raises:

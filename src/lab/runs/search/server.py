@@ -86,13 +86,13 @@ class Server:
     @contextmanager
     def trials(self) -> Iterator[RDBStorage]:
         """Optuna's tables, made if they are not there; other processes that want to open them wait."""
-        with self.turn(TABLES):
+        with self.while_no_other_begins(TABLES):
             if self._trials is None:
                 self._trials = RDBStorage(self._url.replace(SCHEME, "postgresql+psycopg://", 1))
             yield self._trials
 
     @contextmanager
-    def turn(self, search: str) -> Iterator[None]:
+    def while_no_other_begins(self, search: str) -> Iterator[None]:
         """Be the only asker that begins trials of a search, after those that came before."""
         self._ask("SELECT pg_advisory_lock(hashtext(%s), 0)", search)
         try:
@@ -100,15 +100,15 @@ class Server:
         finally:
             self._ask("SELECT pg_advisory_unlock(hashtext(%s), 0)", search)
 
-    def claim(self, search: str, number: int) -> bool:
+    def lock(self, search: str, number: int) -> bool:
         """Take a trial, unless another asker has it."""
         return self._ask("SELECT pg_try_advisory_lock(hashtext(%s), %s)", search, number + 1)
 
-    def let_go(self, search: str, number: int) -> None:
+    def unlock(self, search: str, number: int) -> None:
         """Give a trial back."""
         self._ask("SELECT pg_advisory_unlock(hashtext(%s), %s)", search, number + 1)
 
-    def check(self) -> None:
+    def check_still_held(self) -> None:
         """Make sure that the claims still hold, which end with the connection."""
         self._ask("SELECT true")
 

@@ -16,7 +16,7 @@ from optuna.study import StudyDirection
 
 from ilc.errors import UserError
 from lab.files.atomic import write_json
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.stored_trials import check_database, check_trials, damaged
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SERVER = "server.json"
 """File in the folder of a search whose trials are on a server: which, and what that calls the folder."""
 
 
-def open_storage(definition: Definition, folder: Path, server: Server | None = None) -> optuna.Study:
+def open_storage(definition: SearchDefinition, folder: Path, server: Server | None = None) -> optuna.Study:
     """The search's trials, as what Optuna calls a study; made if it is not there.
 
     Args:
@@ -62,7 +62,7 @@ def open_storage(definition: Definition, folder: Path, server: Server | None = N
         return stored
 
 
-def _in_file(definition: Definition, folder: Path) -> optuna.Study:
+def _in_file(definition: SearchDefinition, folder: Path) -> optuna.Study:
     """The trials in the folder's own file.
 
     Raises:
@@ -80,7 +80,7 @@ def _in_file(definition: Definition, folder: Path) -> optuna.Study:
     return stored
 
 
-def _study(definition: Definition, storage: str | BaseStorage, place: str) -> optuna.Study:
+def _study(definition: SearchDefinition, storage: str | BaseStorage, place: str) -> optuna.Study:
     stored = optuna.create_study(
         storage=storage,
         study_name=definition.name,

@@ -11,8 +11,8 @@ from typing import Any
 import optuna
 
 from ilc.errors import UserError
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS
+from lab.runs.search.search_definition import SearchDefinition
 
 ROUNDING = 1e-9
 """By which share a number may lie outside its range: logarithms are taken and undone."""
@@ -43,7 +43,7 @@ def damaged(place: str, why: str) -> UserError:
     )
 
 
-def check_trials(stored: optuna.Study, definition: Definition, place: str) -> None:
+def check_trials(stored: optuna.Study, definition: SearchDefinition, place: str) -> None:
     """Whether every parameter of every trial is a key of the space with a value within its range.
 
     A trial's parameters become a command line, and the best ones a file under ``conf/tuned``: anything else

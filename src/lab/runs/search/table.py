@@ -14,15 +14,15 @@ from ilc.errors import UserError
 from lab.configuration.compose import command_of
 from lab.runs.one_run.run_files import read_provenance, read_summary
 from lab.runs.search.committed_trials import ROW, summary_in
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.trial import folder_of, overrides_of
 
 EMPTY = ("search", "number", "state", "chosen", "value", "error", "command")
 """Columns of a table without trials."""
 
 
-def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) -> pd.DataFrame:
+def tabulate_trials(stored: optuna.Study, definition: SearchDefinition, folder: Path) -> pd.DataFrame:
     """A row per trial, failed ones included: parameters, the summary of its run, what repeats it.
 
     Columns: ``search``, ``number``, ``state``, ``chosen`` (whether it is the best by the definition's
@@ -64,7 +64,7 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
 
 
 def _check_value(
-    trial: optuna.trial.FrozenTrial, summary: dict[str, Any], definition: Definition, run: Path
+    trial: optuna.trial.FrozenTrial, summary: dict[str, Any], definition: SearchDefinition, run: Path
 ) -> None:
     """Whether the database says of a trial what its run does, whose files carry hashes."""
     if summary.get(definition.metric) != trial.value:
@@ -94,12 +94,12 @@ def table_file(table: pd.DataFrame, stored: optuna.Study) -> bytes:
     return text.to_csv(index=False).encode()
 
 
-def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
+def best_trial(trials: pd.DataFrame, definition: SearchDefinition) -> pd.Series:
     """The row that the definition's rule chooses among the completed ones; raises as ``finalists``."""
     return finalists(trials, definition).iloc[0]
 
 
-def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
+def finalists(trials: pd.DataFrame, definition: SearchDefinition) -> pd.DataFrame:
     """The completed rows that the definition's rule ranks first, best first, as many as it keeps.
 
     Raises:
@@ -112,7 +112,7 @@ def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
     return _ranked(trials, definition).head(definition.finalists)
 
 
-def _summary(trial: FrozenTrial, definition: Definition, folder: Path) -> dict[str, Any]:
+def _summary(trial: FrozenTrial, definition: SearchDefinition, folder: Path) -> dict[str, Any]:
     """What a trained trial came to: by its run folder, or by its row where it comes from a table."""
     if ROW in trial.user_attrs:
         return summary_in(trial, definition)
@@ -120,7 +120,7 @@ def _summary(trial: FrozenTrial, definition: Definition, folder: Path) -> dict[s
     return {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
 
 
-def _ranked(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
+def _ranked(trials: pd.DataFrame, definition: SearchDefinition) -> pd.DataFrame:
     """The completed ones, best first."""
     complete = trials[trials.state == "COMPLETE"]
     if "repeats" in complete:

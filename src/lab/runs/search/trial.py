@@ -10,7 +10,7 @@ from typing import Any
 from lab.configuration.compose import compose_experiment
 from lab.runs.one_run.run_files import LOG
 from lab.runs.pool.job import Job
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.space import Value, first_value, override
 from lab.runs.sweep.sweep import WORKER, attempt
 
@@ -30,7 +30,7 @@ class Trial:
     number: int
     parameters: dict[str, Value]
 
-    def job(self, definition: Definition, folder: Path) -> Job[Result]:
+    def job(self, definition: SearchDefinition, folder: Path) -> Job[Result]:
         """What trains it, or continues it, in a worker."""
         own = folder_of(folder, self.number)
         overrides = overrides_of(definition, self.parameters)
@@ -42,13 +42,13 @@ def folder_of(folder: Path, number: int) -> Path:
     return folder / "trials" / f"{number:04d}"
 
 
-def overrides_of(definition: Definition, parameters: dict[str, Value]) -> list[str]:
+def overrides_of(definition: SearchDefinition, parameters: dict[str, Value]) -> list[str]:
     """The command line of a trial's run."""
     own = [override(key, value) for key, value in parameters.items()]
     return [*definition.fixed, *own, f"trainer.selection={definition.selection}", *WORKER]
 
 
-def check_overrides(definition: Definition) -> None:
+def check_overrides(definition: SearchDefinition) -> None:
     """Compose one point of the space, so that a wrong key stops the search before it starts.
 
     Raises:

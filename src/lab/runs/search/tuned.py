@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 
 from lab.configuration.compose import compose_config, tuned_choice
 from lab.configuration.groups import CONF
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.table import finalists
 from lab.runs.search.trial import overrides_of
 
@@ -34,7 +34,7 @@ def with_rank(name: str, rank: int) -> str:
     return name if rank == 1 else f"{name}_{rank}"
 
 
-def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: Definition) -> list[str]:
+def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: SearchDefinition) -> list[str]:
     """The best configurations as text, the best first, with where they come from in comments.
 
     Args:
@@ -65,7 +65,7 @@ def with_sections(text: str, configs: Mapping[str, str]) -> str:
 
 
 def _config(
-    stored: optuna.Study, trials: pd.DataFrame, definition: Definition, best: pd.Series, rank: int
+    stored: optuna.Study, trials: pd.DataFrame, definition: SearchDefinition, best: pd.Series, rank: int
 ) -> str:
     # From the storage: a table's columns do not keep the values' types.
     overrides = overrides_of(definition, stored.get_trials()[int(best.number)].params)

@@ -17,7 +17,7 @@ from lab.runs.tables.export import as_files, row_order
 from lab.runs.tables.run_key import KEY, RUN
 
 STOPPED = "stopped"
-PENDING, FAILED = "pending", "failed"
+PENDING, DIVERGED = "pending", "failed"
 """Values of ``stopped``: a run that nobody has made yet, and one that ended with an error."""
 
 
@@ -67,7 +67,7 @@ def settled(path: Path, may_diverge: bool) -> pd.DataFrame:
     twice = table[RUN][table[RUN].duplicated()]
     if len(twice):
         raise _damaged(path, f"it has two rows of the run {twice.iloc[0]}")
-    return table[~table[STOPPED].isin([PENDING] if may_diverge else [PENDING, FAILED])]
+    return table[~table[STOPPED].isin([PENDING] if may_diverge else [PENDING, DIVERGED])]
 
 
 def joined_files(

@@ -6,16 +6,16 @@ import time
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.study.definition import Study
+from lab.runs.study.study_file import Study
 from lab.runs.tables.export import write_results_files
 
 WRITE_EVERY = 60.0
 """Seconds between two looks at what has been done meanwhile, to write it."""
 
 
-def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
+def make_study(study: Study, folder: Path, results: Path, workers: WorkersOrCluster) -> None:
     """Do all that is not done yet, in ``folder`` or by the files in ``results``.
 
     Rows are added to the files as their jobs end, and once more when all have ended or something stops them.
@@ -25,7 +25,7 @@ def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
         study: what has to be done.
         folder: where its runs, searches and measured parts lie.
         results: where its files are.
-        place: how many jobs at a time here, with one core each, or the cluster.
+        workers: how many jobs at a time here, with one core each, or the cluster.
 
     Raises:
         HydraException, UserError: a step that cannot be done, or jobs that failed: the others are done first.
@@ -37,7 +37,7 @@ def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
     with JobsProgress(study.name, total, done, writer.write_now_and_then) as progress:
         try:
             for step in study.steps:
-                failures += step.make(folder, results, place, progress)
+                failures += step.make(folder, results, workers, progress)
         finally:
             writer.write()
     if failures:

@@ -24,7 +24,7 @@ import pandas as pd
 
 from ilc.errors import UserError
 from lab.runs.pool.job import Job
-from lab.runs.pool.jobs import Place, run_jobs
+from lab.runs.pool.jobs import WorkersOrCluster, run_jobs
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.committed_rows import as_text, read_rows
 from lab.runs.study.step import ResultPath
@@ -61,21 +61,23 @@ class MeasurementStep:
         parts = self._parts()
         return len(parts) - len(self._missing(parts, folder, results)), len(parts)
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
         """As ``Step``; what a part prints goes to ``PART.log`` beside what it keeps."""
         parts = self._parts()
         jobs = []
         for name in self._missing(parts, folder, results):
-            kept = self._kept(folder, name)
+            kept = self._folder_of(folder, name)
             jobs.append(
                 Job(name, partial(measure, parts[name], self.makes, kept), kept.with_name(f"{name}.log"))
             )
         failures = []
-        ended = run_jobs(jobs, place)
+        ended = run_jobs(jobs, workers)
         with closing(ended):
             for name, result in ended:
                 if result is not None:
-                    log = self._kept(folder, name).with_name(f"{name}.log")
+                    log = self._folder_of(folder, name).with_name(f"{name}.log")
                     failures.append(f"{self.module}, {name}: {result} (log: {log})")
                 progress.advance()
         return failures
@@ -86,7 +88,9 @@ class MeasurementStep:
         There are no rows of missing parts, and no file that is no table before its part is measured.
         """
         parts = self._parts()
-        kept = {name: self._kept(folder, name) for name in parts if self._kept(folder, name).exists()}
+        kept = {
+            name: self._folder_of(folder, name) for name in parts if self._folder_of(folder, name).exists()
+        }
         if not (kept or unfinished):
             return {}
         contents = {}
@@ -129,7 +133,9 @@ class MeasurementStep:
     def _missing(self, parts: dict[str, Part], folder: Path, results: Path) -> list[str]:
         """The parts that were neither measured here nor are in the files below ``results``."""
         committed = self._committed(parts, results)
-        return [name for name in parts if name not in committed and not self._kept(folder, name).exists()]
+        return [
+            name for name in parts if name not in committed and not self._folder_of(folder, name).exists()
+        ]
 
     def _committed(self, parts: dict[str, Part], results: Path) -> set[str]:
         """The parts whose rows are there; all, where every file is and none says which part it is of."""
@@ -162,7 +168,7 @@ class MeasurementStep:
         found: dict[str, Part] = parts(**self.options)
         return found
 
-    def _kept(self, folder: Path, part: str) -> Path:
+    def _folder_of(self, folder: Path, part: str) -> Path:
         """Where a part's files are kept; other options have other parts."""
         text = json.dumps([self.module, self.options], sort_keys=True)
         name = f"{self.module.rsplit('.', 1)[-1]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -15,13 +15,12 @@ from ilc.errors import UserError
 from lab.configuration.compose import command_of, compose_config, compose_experiment
 from lab.configuration.resolve import run_name
 from lab.runs.one_run.run_files import FAILED, LOG
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.study.committed_rows import FAILED as DIVERGED
-from lab.runs.study.committed_rows import PENDING, STOPPED, joined_files, read_run_rows, settled
+from lab.runs.study.committed_rows import DIVERGED, PENDING, STOPPED, joined_files, read_run_rows, settled
 from lab.runs.study.step import ResultPath
 from lab.runs.sweep.sweep import WORKER, make, plan
-from lab.runs.tables.export import export_runs, identity_of
+from lab.runs.tables.export import export_runs, identity_columns
 from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 
@@ -68,9 +67,11 @@ class RunsStep:
         runs = self.runs(folder)
         return len(runs) - len(self._missing(runs, results)), len(runs)
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
         """As ``Step``."""
-        failures = make(self._missing(self.runs(folder), results), place, progress)
+        failures = make(self._missing(self.runs(folder), results), workers, progress)
         return [
             f"{run}: {message} (log: {run / LOG})"
             for run, message in failures.items()
@@ -126,7 +127,7 @@ class RunsStep:
 
     def _pending(self, missing: Sequence[Sequence[str]]) -> pd.DataFrame:
         rows = [
-            identity_of(_config(tuple(own)), self.columns)
+            identity_columns(_config(tuple(own)), self.columns)
             | {RUN: run_key(own), STOPPED: PENDING, "command": command_of(own, sweep=True)}
             for own in missing
         ]

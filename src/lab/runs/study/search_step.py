@@ -8,14 +8,14 @@ from pathlib import Path
 import pandas as pd
 from optuna.trial import TrialState
 
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.search.committed_trials import ROW, n_complete, read_trials, take_over
-from lab.runs.search.definition import Definition
-from lab.runs.search.definition_file import load_definitions
 from lab.runs.search.draws import REPEATS
 from lab.runs.search.files import outcome, result_files, table_path
 from lab.runs.search.loop import search
+from lab.runs.search.search_definition import SearchDefinition
+from lab.runs.search.search_file import load_definitions
 from lab.runs.search.storage import STORAGE, open_storage
 from lab.runs.search.table import EMPTY
 from lab.runs.search.trial import folder_of
@@ -61,13 +61,15 @@ class SearchStep:
         done, wanted = (sum(column) for column in zip(*counts, strict=True))
         return done, wanted
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
         """As ``Step``; a search whose trials fail too often is an error."""
         for definition, own in self._searches(folder):
             table = results / table_path(definition)
             if n_complete(definition, own, table) < definition.trials:
                 take_over(definition, own, table)
-                search(definition, own, place, progress)
+                search(definition, own, workers, progress)
                 print(outcome(definition, own))
         return []
 
@@ -100,9 +102,9 @@ class SearchStep:
             contents |= joined_files(tables, prefix, kept - made, self.columns, self.curves)
         return contents
 
-    def _searches(self, folder: Path) -> list[tuple[Definition, Path]]:
+    def _searches(self, folder: Path) -> list[tuple[SearchDefinition, Path]]:
         return [(definition, folder / "search" / definition.name) for definition in self._definitions]
 
     @property
-    def _definitions(self) -> list[Definition]:
+    def _definitions(self) -> list[SearchDefinition]:
         return [definition for name in self.names for definition in load_definitions(name)]

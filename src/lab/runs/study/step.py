@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from ilc.errors import UserError
 from lab.configuration.keys import check_keys
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
 
 S = TypeVar("S")
@@ -31,7 +31,9 @@ class Step(Protocol):
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
         """How many of its jobs are done, here or by the files in ``results``, and how many there are."""
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
         """Do the missing jobs here or on a cluster; return the messages of those that failed.
 
         Raises:

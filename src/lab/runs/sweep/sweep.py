@@ -21,7 +21,7 @@ from lab.files.locked import lock
 from lab.runs.one_run.run_files import FAILED, LOG
 from lab.runs.one_run.runner import run
 from lab.runs.pool.job import Job
-from lab.runs.pool.jobs import Place, run_jobs
+from lab.runs.pool.jobs import WorkersOrCluster, run_jobs
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.sweep.foreign_options import leave_out_foreign_options
 
@@ -107,12 +107,14 @@ def attempt_whatever_happens(overrides: Sequence[str], folder: Path) -> dict[str
         return _in_one_line(error)
 
 
-def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgress) -> dict[Path, str]:
+def make(
+    runs: Mapping[Path, Sequence[str]], workers: WorkersOrCluster, progress: JobsProgress
+) -> dict[Path, str]:
     """Make the runs side by side, each with one core; what a run prints goes to ``LOG`` in its folder.
 
     Args:
         runs: as ``plan`` returns them, with ``WORKER`` among the overrides.
-        place: how many at a time here, or the cluster.
+        workers: how many at a time here, or the cluster.
         progress: advanced by one for every run that ends.
 
     Returns:
@@ -123,7 +125,7 @@ def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgres
         for folder, overrides in runs.items()
     ]
     failures = {}
-    ended = run_jobs(jobs, place)
+    ended = run_jobs(jobs, workers)
     with closing(ended):
         for name, result in ended:
             if not isinstance(result, dict):

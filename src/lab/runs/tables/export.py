@@ -64,7 +64,7 @@ def row_order(columns: Iterable[str]) -> list[str]:
     return ["experiment", *METHOD_KEYS, *columns, "seed"]
 
 
-def identity_of(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
+def identity_columns(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
     """The columns that say which run a row is of.
 
     Args:
@@ -145,7 +145,7 @@ def _origin(folder: Path) -> dict[str, str]:
 
 
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
-    own = identity_of(read_config(folder), columns)
+    own = identity_columns(read_config(folder), columns)
     return own | {RUN: run_key(overrides_in(read_provenance(folder)["command"]))}
 
 

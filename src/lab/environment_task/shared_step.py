@@ -16,7 +16,7 @@ from ilc.gradients import BackwardResult, backward
 from ilc.objectives import ObjectiveFunction
 
 
-def backward_in_parts(
+def backward_shared_by_processes(
     processes: Processes,
     model: nn.Module,
     objective: ObjectiveFunction,

@@ -14,7 +14,7 @@ DIRECTIONS = ("maximize", "minimize")
 
 
 @dataclass(frozen=True)
-class Definition:
+class SearchDefinition:
     """One search.
 
     Attributes:

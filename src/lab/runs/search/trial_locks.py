@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from lab.runs.search.server import Server
 
 
-class Claims(Protocol):
+class TrialLocks(Protocol):
     """What an asker has to itself."""
 
-    def turn(self) -> AbstractContextManager[None]:
+    def while_no_other_begins(self) -> AbstractContextManager[None]:
         """Begin trials while no other asker does."""
 
-    def take(self, number: int) -> bool:
+    def lock(self, number: int) -> bool:
         """Claim a trial; False when another asker has it."""
 
-    def let_go(self, number: int) -> None:
+    def unlock(self, number: int) -> None:
         """Give a trial back."""
 
-    def check(self) -> None:
+    def check_still_held(self) -> None:
         """Make sure that the claims still hold.
 
         Raises:
@@ -35,7 +35,7 @@ class Claims(Protocol):
         """
 
 
-class OneAsker:
+class FolderLock:
     """The only asker of a folder, which has every trial.
 
     Raises:
@@ -59,39 +59,39 @@ class OneAsker:
         os.close(self._descriptor)
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """As ``Claims``."""
+    def while_no_other_begins(self) -> Iterator[None]:
+        """As ``TrialLocks``."""
         yield
 
-    def take(self, number: int) -> bool:
-        """As ``Claims``."""
+    def lock(self, number: int) -> bool:
+        """As ``TrialLocks``."""
         return True
 
-    def let_go(self, number: int) -> None:
-        """As ``Claims``."""
+    def unlock(self, number: int) -> None:
+        """As ``TrialLocks``."""
 
-    def check(self) -> None:
-        """As ``Claims``."""
+    def check_still_held(self) -> None:
+        """As ``TrialLocks``."""
 
 
-class OneOfMany:
+class ServerLocks:
     """One of the askers of a search whose trials are on a server."""
 
     def __init__(self, server: Server, name: str) -> None:
         self._server, self._key = server, f"ilc: search {name}"
 
-    def turn(self) -> AbstractContextManager[None]:
-        """As ``Claims``."""
-        return self._server.turn(self._key)
+    def while_no_other_begins(self) -> AbstractContextManager[None]:
+        """As ``TrialLocks``."""
+        return self._server.while_no_other_begins(self._key)
 
-    def take(self, number: int) -> bool:
-        """As ``Claims``."""
-        return self._server.claim(self._key, number)
+    def lock(self, number: int) -> bool:
+        """As ``TrialLocks``."""
+        return self._server.lock(self._key, number)
 
-    def let_go(self, number: int) -> None:
-        """As ``Claims``."""
-        self._server.let_go(self._key, number)
+    def unlock(self, number: int) -> None:
+        """As ``TrialLocks``."""
+        self._server.unlock(self._key, number)
 
-    def check(self) -> None:
-        """As ``Claims``."""
-        self._server.check()
+    def check_still_held(self) -> None:
+        """As ``TrialLocks``."""
+        self._server.check_still_held()
