@@ -20,14 +20,14 @@ SHARED_KEYS: dict[str, Any] = {
     "trainer": dict,
     "logger": dict,
 }
-"""Key -> type; all other keys of a config are the task's."""
+"""Key -> type. All other keys of a config belong to the task."""
 
 
 def check_shared_keys(content: Mapping[str, Any]) -> None:
-    """Whether a resolved config has all of them, with values that can be.
+    """Check that a resolved config has all shared keys, with possible values.
 
     Raises:
-        UserError: one is missing, of the wrong type or out of range.
+        UserError: a key is missing, has the wrong type, or is out of range.
     """
     for key, kind in SHARED_KEYS.items():
         if key not in content:

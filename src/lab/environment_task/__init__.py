@@ -1,4 +1,4 @@
-"""The task of training with environment gradients: the loop, and the methods that touch it."""
+"""The task that trains with environment gradients: its loop, and the methods that change this loop."""
 
 from lab.environment_task.method import TrainingMethod
 from lab.environment_task.task import EnvironmentTask

@@ -35,7 +35,7 @@ from lab.runs.one_run.task import CONVERGED, Interrupted, Metrics
 
 @dataclass(frozen=True)
 class _BegunEpoch:
-    """What an epoch's steps saw so far, and the sampler as it was before the epoch."""
+    """The record of an unfinished epoch so far, and the state of the sampler before this epoch."""
 
     seen: StepRecord
     sampler: dict[str, Tensor]
@@ -44,7 +44,7 @@ class _BegunEpoch:
 class EnvironmentTask:
     """A ``Task`` whose steps aggregate the gradients of environments.
 
-    Of several processes each takes its part of the environments of every batch; see ``ilc.distributed``.
+    If several processes train, each takes a part of the environments of every batch; see ``ilc.distributed``.
 
     Args:
         run: the options that every run has.
@@ -89,7 +89,7 @@ class EnvironmentTask:
         aggregator_seed = seed_for(run.seed, "aggregator")
         combine = aggregator.build(kinds=(TrainingMethod, Aggregator), seed=aggregator_seed)
         self.method: TrainingMethod = as_method(combine, aggregator.name)
-        # The data takes longest, so it comes after what can be refused at once.
+        # Building the data takes longest, so options that are refused at once come first.
         data: Environments = dataset.build(
             kinds=(Environments,), seed=seed_for(run.seed, "data"), data_dir=run.data_dir
         )
@@ -109,16 +109,17 @@ class EnvironmentTask:
         self._begun: _BegunEpoch | None = None
 
     def train_epoch(self) -> Metrics:
-        """Take one step per batch, or fewer where ``trainer.stop_at_loss`` is reached.
+        """Take one step per batch, until the epoch ends or ``trainer.stop_at_loss`` is reached.
 
         Returns:
-            ``mask/density``, the mean kept share of the steps; ``epoch/risk`` and, where the method adds
-            one, ``epoch/penalty``, their means; on request ``mask/density/NAME`` of every parameter;
-            ``converged`` when ``trainer.stop_at_loss`` is reached.
+            Means over the steps: ``mask/density`` (the kept share), ``epoch/risk``, and ``epoch/penalty``
+                if the
+            method adds a penalty. On request also ``mask/density/NAME`` for every parameter. ``converged`` if
+            ``trainer.stop_at_loss`` is reached.
 
         Raises:
-            UserError: a risk, a penalty or a parameter is no longer finite.
-            Interrupted: asked to stop between two steps; the next call does the rest of the epoch.
+            UserError: a risk, a penalty or a parameter is not finite.
+            Interrupted: a signal asked to stop between two steps. The next call does the rest of the epoch.
         """
         self.model.train()
         begun = self._begun or _BegunEpoch(StepRecord(self.step), self.sampler.state_dict())
@@ -131,9 +132,9 @@ class EnvironmentTask:
                 "smaller optimizer.lr or trainer.lr_decay. What was written before stays as it is"
             )
         converged = False
-        # An epoch that was begun draws the same batches again; those that had their step are skipped.
+        # A continued epoch draws the same batches again, and skips those that had their step.
         for inputs, targets in islice(self.sampler, len(seen.risks), self.schedule.steps_per_epoch):
-            # Never before the first step, so that something was seen; after the last, the epoch ends first.
+            # Not before the first step, so that the record is not empty, and not after the last one.
             if seen.risks and self.processes.any(stop_requested() is not None):
                 self._begun = begun
                 raise Interrupted
@@ -142,7 +143,7 @@ class EnvironmentTask:
             if converged:
                 break
         self.scheduler.step()
-        # Looked at once per epoch, so that an accelerator need not be waited for at every step.
+        # Checked once per epoch: a check at every step would wait for the accelerator every time.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
         metrics = seen.means(self.method.adds_penalty)
         return {**metrics, CONVERGED: 1} if converged else metrics
@@ -150,14 +151,14 @@ class EnvironmentTask:
     def _has_converged(self, seen: StepRecord) -> bool:
         """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for."""
         limit = self.schedule.stop_at_loss
-        # The batch's risk is nearly free; only when it is low is the whole training set asked.
+        # The risk of the batch is known already. The whole training set is evaluated only if it is low.
         if limit is None or float(seen.risks[-1]) > 2 * limit:
             return False
         some = self.data.pooled().spread(self.schedule.evaluation_examples)
         return evaluate(self.model, some, self.risk, self.processes)["loss"] <= limit
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
-        """One step along the aggregated gradient of a batch ``[E, N, ...]``."""
+        """Take one step along the aggregated gradient of a batch ``[E, N, ...]``."""
         method, optimizer = self.method, self.optimizer
         lr = optimizer.param_groups[0]["lr"]
         method.before_step(self.step, optimizer)
@@ -177,10 +178,10 @@ class EnvironmentTask:
         self.step += 1
 
     def evaluate(self) -> Metrics:
-        """Risk and accuracy of the training data and of every evaluation split; what method and model add.
+        """Measure risk and accuracy on every split, and the metrics of method and model.
 
         Raises:
-            UserError: what the optimizer remembers is no longer finite.
+            UserError: a number in the state of the optimizer is not finite.
         """
         check_optimizer(self.optimizer, self.step)
         metrics: Metrics = {}
@@ -193,7 +194,7 @@ class EnvironmentTask:
         return metrics | reported()
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """The data's references, ``weights`` of a model that reports them, the method's ``warning``."""
+        """The references of the data, the ``weights`` of the model, and the ``warning`` of the method."""
         remarks: dict[str, Any] = dict(self.data.references)
         weights = [value for key, value in selected.items() if key.startswith("weight/")]
         if weights:
@@ -202,7 +203,7 @@ class EnvironmentTask:
         return remarks if warning is None else {**remarks, "warning": warning}
 
     def state_dict(self) -> dict[str, Any]:
-        """Model, optimizer, learning rate's course, sampler and counters; of an epoch begun, what it saw."""
+        """The states of all that training changes, and the record of an unfinished epoch."""
         begun = self._begun
         return {
             "model": self.model.state_dict(),
@@ -239,5 +240,5 @@ def _build_model(section: Section, data: Environments, method: TrainingMethod) -
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """MultiStepLR keeps its milestones in a Counter, which only unpickling code could restore."""
+    """Replace the Counter in which MultiStepLR keeps its milestones: loading a Counter would run code."""
     return {key: dict(value) if key == "milestones" else value for key, value in values.items()}

@@ -30,7 +30,7 @@ def experiment_of(definition: SearchDefinition) -> str:
 
 
 def table_path(definition: SearchDefinition) -> str:
-    """Where the table of the trials belongs, below ``results/``."""
+    """The path of the table of trials, below ``results/``."""
     return f"{experiment_of(definition)}/search/{definition.name}_trials.csv"
 
 
@@ -46,10 +46,10 @@ def search_files(
 
     Args:
         definition: the search.
-        folder: of its run folders.
-        table: where the trials' table will be.
-        tuned: where the best configuration will be, and beside it the next best if they are kept.
-        server: what keeps its trials; None for a file in the folder.
+        folder: the folder of its run folders.
+        table: the path of the table of trials.
+        tuned: the path of the best settings; the next best ones, if they are kept, lie beside it.
+        server: the server that keeps the trials; None for a file in the folder.
 
     Raises:
         UserError: no trial has completed.
@@ -95,7 +95,7 @@ def result_files(
 
 
 def outcome(definition: SearchDefinition, folder: Path, server: Server | None = None) -> str:
-    """How many trials there are and which is the best, in words.
+    """One line with the number of trials and the best trial.
 
     Raises:
         UserError: no trial has completed.

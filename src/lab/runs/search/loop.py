@@ -1,4 +1,4 @@
-"""The loop of a search: trials to workers, results to the storage, until there are enough."""
+"""The loop of a search: it gives trials to workers and records their results, until there are enough."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lab.runs.search.server import Server
 
 LOOK = 1.0
-"""Seconds between looks for what other askers have done, by an asker that has nothing to do."""
+"""An asker that has nothing to do waits so many seconds before it looks at the trials of other askers."""
 
 
 def search(
@@ -33,16 +33,16 @@ def search(
     """Complete trials until there are as many as the definition asks for.
 
     Args:
-        definition: what is searched.
-        folder: of the run folders; killed at any moment, the same call goes on.
-        workers: how many trials are trained at a time here, with one core each, or the cluster.
-        progress: advanced by one for every trial that counts; None for one of its own.
-        server: what keeps the trials, for several calls at a time; None for a file in the folder.
+        definition: the search.
+        folder: the folder of the run folders. After a kill at any moment, the same call continues.
+        workers: the number of trials at a time on this machine, with one core each, or the cluster.
+        progress: is advanced by one for every trial that counts; None makes a new one.
+        server: the server that keeps the trials, for several calls at a time; None for a file in the folder.
 
     Raises:
-        HydraException: an override that does not fit the config.
-        UserError: too many trials failed, one could not be written, another process searches there.
-        Stopped: a signal asked for it; the trials under way have written their checkpoints.
+        HydraException: an override does not fit the config.
+        UserError: too many trials failed, a trial could not be written, or another process searches there.
+        Stopped: a signal asked for it. The trials under way have written their checkpoints.
     """
     check_overrides(definition)
     with finish_first(), Asker(definition, folder, server) as asker, open_pool(workers) as pool:
@@ -71,7 +71,7 @@ def _complete(
                 if isinstance(result, UserError):
                     raise result
                 asker.tell(int(name), result)
-        elif asker.others_train:  # If their askers die, their trials are ours.
+        elif asker.others_train:  # If other askers die, this one trains their trials.
             time.sleep(LOOK)
             stop_if_requested()
         else:

@@ -22,12 +22,12 @@ FOLDER = CONF / "search"
 def load_definition(name: str) -> SearchDefinition:
     """Read ``conf/search/EXPERIMENT/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
 
-    ``NAME/PART`` is one of the searches of a file with ``each``: what all of them share, and settings,
-    ranges and a number of trials of its own.
+    ``NAME/PART`` is one search of a file that has the key ``each``. It has the values that all searches of
+    the file share, and its own overrides, ranges and number of trials.
 
     Raises:
-        UserError: no such file or part, a file of several searches, an unknown key, a missing one, or as
-            ``SearchDefinition``.
+        UserError: there is no such file or search, the file holds several searches, a key is unknown or
+            missing, or ``SearchDefinition`` refuses a value.
     """
     found = load_definitions(name)
     if len(found) > 1:
@@ -37,7 +37,7 @@ def load_definition(name: str) -> SearchDefinition:
 
 
 def load_definitions(name: str) -> list[SearchDefinition]:
-    """All searches of a file, or the one of a file's parts that is named, as ``load_definition``."""
+    """Read all searches of a file, or the one that ``NAME/PART`` names; see ``load_definition``."""
     path, chosen = _file(name), None
     if path is None and "/" in name:
         path, chosen = _file(name.rpartition("/")[0]), name.rpartition("/")[2]
@@ -72,7 +72,7 @@ def _file(name: str) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What the file says, each key of its kind."""
+    """The content of the file, with the type of every key checked."""
     try:
         values = OmegaConf.to_container(OmegaConf.load(path))
     except Exception as error:

@@ -1,4 +1,4 @@
-"""One trial of a search: its overrides, its run folder, its place in a worker."""
+"""One trial of a search: its overrides, its run folder, and the job that trains it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lab.runs.search.space import Value, first_value, override
 from lab.runs.sweep.sweep import WORKER, attempt
 
 Result = dict[str, Any] | str
-"""The summary of a trial's run, or why it failed."""
+"""The summary of the run of a trial, or the reason why it failed."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Trial:
     """A trial under way.
 
     Attributes:
-        number: counted from 0, in the order in which the trials began.
+        number: the number of the trial, from 0, in the order in which the trials began.
         parameters: key of the space -> value.
     """
 
@@ -31,7 +31,7 @@ class Trial:
     parameters: dict[str, Value]
 
     def job(self, definition: SearchDefinition, folder: Path) -> Job[Result]:
-        """What trains it, or continues it, in a worker."""
+        """The job that trains the trial, or continues it, in a worker."""
         own = folder_of(folder, self.number)
         overrides = overrides_of(definition, self.parameters)
         return Job(str(self.number), partial(attempt, overrides, own), own / LOG)

@@ -1,4 +1,7 @@
-"""Which asker trains which trial: one asker has the whole folder, or a server says who has what."""
+"""Locks of trials, so that no two askers train the same trial.
+
+One asker locks the whole folder of a search, or many askers lock single trials on a server.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,27 @@ if TYPE_CHECKING:
 
 
 class TrialLocks(Protocol):
-    """What an asker has to itself."""
+    """The locks that an asker has."""
 
     def while_no_other_begins(self) -> AbstractContextManager[None]:
-        """Begin trials while no other asker does."""
+        """Inside the ``with`` block, no other asker begins a trial."""
 
     def lock(self, number: int) -> bool:
-        """Claim a trial; False when another asker has it."""
+        """Lock a trial; return False if another asker has locked it."""
 
     def unlock(self, number: int) -> None:
-        """Give a trial back."""
+        """Unlock a trial."""
 
     def check_still_held(self) -> None:
-        """Make sure that the claims still hold.
+        """Check that this asker still has its locks.
 
         Raises:
-            UserError: they are lost.
+            UserError: the locks are lost.
         """
 
 
 class FolderLock:
-    """The only asker of a folder, which has every trial.
+    """The lock of a whole folder: its asker is the only one, and has every trial.
 
     Raises:
         UserError: another process has the folder, or it cannot be used.
@@ -55,43 +58,43 @@ class FolderLock:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Let others have the folder."""
+        """Unlock the folder."""
         os.close(self._descriptor)
 
     @contextmanager
     def while_no_other_begins(self) -> Iterator[None]:
-        """As ``TrialLocks``."""
+        """Do nothing: there is no other asker."""
         yield
 
     def lock(self, number: int) -> bool:
-        """As ``TrialLocks``."""
+        """Return True: this asker has every trial."""
         return True
 
     def unlock(self, number: int) -> None:
-        """As ``TrialLocks``."""
+        """Do nothing: the folder stays locked."""
 
     def check_still_held(self) -> None:
-        """As ``TrialLocks``."""
+        """Do nothing: the system keeps the lock as long as this process lives."""
 
 
 class ServerLocks:
-    """One of the askers of a search whose trials are on a server."""
+    """Locks of single trials on a server, which many askers use at a time."""
 
     def __init__(self, server: Server, name: str) -> None:
         self._server, self._key = server, f"ilc: search {name}"
 
     def while_no_other_begins(self) -> AbstractContextManager[None]:
-        """As ``TrialLocks``."""
+        """Wait until no other asker begins a trial of this search."""
         return self._server.while_no_other_begins(self._key)
 
     def lock(self, number: int) -> bool:
-        """As ``TrialLocks``."""
+        """Lock a trial on the server."""
         return self._server.lock(self._key, number)
 
     def unlock(self, number: int) -> None:
-        """As ``TrialLocks``."""
+        """Unlock a trial on the server."""
         self._server.unlock(self._key, number)
 
     def check_still_held(self) -> None:
-        """As ``TrialLocks``."""
+        """Check that the connection, and with it every lock, still exists."""
         self._server.check_still_held()

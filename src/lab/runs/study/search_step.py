@@ -27,13 +27,14 @@ from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 @dataclass(frozen=True)
 class SearchStep:
-    """Searches, the tables of their trials and their best configurations.
+    """Searches, with the tables of their trials and their best settings.
 
     Attributes:
-        names: of files in ``conf/search/``, with all their searches, or of such as ``NAME/PART``.
-        to: path below ``results/``, without ``_runs.csv``, of tables of all trials' runs; None for none.
-        columns: config keys to add to those.
-        curves: whether to make ``TO_curves.csv`` too.
+        names: files in ``conf/search/``, with all their searches, or single searches such as ``NAME/PART``.
+        to: path below ``results/``, without ``_runs.csv``, for tables of the runs of all trials; None for no
+            such tables.
+        columns: config keys that are added to these tables.
+        curves: whether ``TO_curves.csv`` is made too.
     """
 
     names: tuple[str, ...]
@@ -50,7 +51,7 @@ class SearchStep:
         return trials + tuple(f"{self.to}_{kind}.csv" for kind in ("runs", "curves")[: 1 + self.curves])
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
-        """As ``Step``; a trial that failed is none."""
+        """The number of complete trials and of wanted trials; a failed trial does not count."""
         counts = [
             (
                 min(n_complete(definition, own, results / table_path(definition)), definition.trials),
@@ -64,7 +65,7 @@ class SearchStep:
     def make(
         self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
     ) -> list[str]:
-        """As ``Step``; a search whose trials fail too often is an error."""
+        """Do the missing trials. It is an error if too many trials of a search fail."""
         for definition, own in self._searches(folder):
             table = results / table_path(definition)
             if n_complete(definition, own, table) < definition.trials:
@@ -74,7 +75,7 @@ class SearchStep:
         return []
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
-        """As ``Step``, with the best configurations."""
+        """The tables, and the files with the best settings."""
         contents: dict[Path, bytes] = {}
         trained: list[Path] = []
         kept: set[str] = set()
