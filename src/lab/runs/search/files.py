@@ -1,4 +1,4 @@
-"""The files that come of a search: the table of its trials and its best settings."""
+"""The files that a search makes: the table of its trials and its best settings."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def table_path(definition: SearchDefinition) -> str:
 
 
 def settings_path(definition: SearchDefinition) -> str:
-    """Where the best settings belong, below ``results/``: one file for all searches of a file."""
+    """The path of the best settings, below ``results/``: one file for all searches of a file."""
     return f"{experiment_of(definition)}/search/{definition.name.partition('/')[0]}.yaml"
 
 
 def search_files(
     definition: SearchDefinition, folder: Path, table: Path, tuned: Path, server: Server | None = None
 ) -> dict[Path, bytes]:
-    """The contents of the files in a search's own folder, as the search in ``folder`` stands.
+    """The contents of the files in the folder of a search, from its present state.
 
     Args:
         definition: the search.
@@ -70,13 +70,13 @@ def result_files(
     made: Mapping[Path, bytes] | None = None,
     server: Server | None = None,
 ) -> dict[Path, bytes]:
-    """The contents of the files below ``results``, as the search in ``folder`` stands.
+    """The contents of the files below ``results``, from the present state of the search in ``folder``.
 
     Args:
         definition: the search.
-        folder: of its run folders.
-        results: where the files are.
-        made: contents that are not written yet, to which this search's settings are added.
+        folder: the folder of its run folders.
+        results: the folder of the files.
+        made: contents that are not written yet; the settings of this search are added to them.
         server: what keeps its trials; None for a file in the folder.
 
     Raises:

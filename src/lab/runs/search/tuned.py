@@ -1,4 +1,4 @@
-"""The best configurations of a search, as files for Hydra and as sections of one file of settings."""
+"""The best settings of a search, as files for Hydra and as sections of one file of settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lab.runs.search.trial import overrides_of
 PACKAGE = "# @package _global_"
 HEAD = "# Best settings, made by scripts/search.py: tuned=searched/NAME takes those below NAME.\n"
 
-# Overrides that say what is run where and how time is saved in the search, not how well it was set.
+# Overrides that are not settings: they say what runs where, and how the search saves time.
 NOT_SETTINGS = (
     *("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger"),
     *("trainer.stop_below", "trainer.stop_when_solved", "trainer.stop_when_still"),
