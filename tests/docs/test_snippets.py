@@ -18,7 +18,7 @@ from torch import nn
 
 from lab.runs import run
 from lab.runs.one_run.run_directory import RunDirectory
-from lab.runs.study.definition import load_study
+from lab.runs.study.study_file import load_study
 
 
 def blocks(page: Path, language: str) -> list[str]:
