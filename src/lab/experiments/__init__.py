@@ -1,6 +1,7 @@
-"""The experiments, each in a home of its own: what only it needs lives there, its figures and claims too.
+"""The experiments: each has a folder with everything that only this experiment uses.
 
-A folder here holds ``figures/``, ``claims/`` and ``measurements/``, of which every module is found by
-``lab.figures.discovery`` or named by a study, and beside them the experiment's own data, games and reading
-of results. What a second experiment needs moves to a shared room; no experiment imports another.
+An experiment's folder holds its data, games and the reading of its results. Its subfolders ``figures/``,
+``claims/`` and ``measurements/`` hold modules that ``lab.figures.discovery`` finds by their path, or that a
+study names. No experiment imports another: code that a second experiment needs moves to a file of this folder
+(``measurement.py``, ``step_cost.py``) or to a room of ``lab``.
 """

@@ -1,8 +1,8 @@
-"""What a measurement is: numbers under ``results/`` that are no runs, made in parts.
+"""Measurements: numbers under ``results/`` that do not come from recorded runs. They are made in parts.
 
 A measurement is a module ``lab/experiments/*/measurements/NAME.py`` with ``parts(**options) -> Parts``. A
-study (``conf/study/``) names it, computes the parts that are missing, several at a time, each with one
-CPU thread, and joins their tables in the order of the parts.
+study (``conf/study/EXPERIMENT/``) names the module. It computes the parts that are missing, several at a
+time, each with one CPU thread, and joins their tables in the order of the parts.
 """
 
 from __future__ import annotations

@@ -53,7 +53,10 @@ def _listen() -> None:
 
 @contextmanager
 def files_read(folder: Path) -> Iterator[set[str]]:
-    """The files below a folder that are opened within the ``with`` block, as they are, by path from there."""
+    """Collects the files below a folder that are opened within the ``with`` block, by path below the folder.
+
+    The set grows while the block runs.
+    """
     _listen()
     listener = (folder.absolute(), set[str]())
     _listeners.append(listener)
