@@ -33,7 +33,7 @@ from pathlib import Path
 import ilc, lab
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import choices
-from lab.runs.study.definition import load_study, study_names
+from lab.runs.study.study_file import load_study, study_names
 root = Path(sys.argv[1])
 assert Path(lab.__file__).is_relative_to(root), lab.__file__
 for package in (ilc, lab):
