@@ -35,7 +35,9 @@ def test_snippets_of_the_gradients_page(root: Path) -> None:
 
 
 def test_method_of_the_extending_page_follows_its_steps(root: Path) -> None:
-    (snippet,) = (text for text in blocks(root / "docs" / "extending.md", "python") if "(Method)" in text)
+    (snippet,) = (
+        text for text in blocks(root / "docs" / "extending.md", "python") if "(TrainingMethod)" in text
+    )
     namespace: dict[str, Any] = {}
     exec(compile(snippet, "extending.md", "exec"), namespace)
     method = namespace["LateAndMask"](agreement_threshold=0.9, warmup_steps=2)
