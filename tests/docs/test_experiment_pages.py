@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from lab.figures.discovery import experiments
+from lab.figures.discovery import experiments, modules
 
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
-ELSEWHERE = {"cost", "neighbours"}
-"""They check no claim of a source: costs.md has what a step costs, neighbours.md a comparison of our own."""
+ELSEWHERE = {"cost"}
+"""Its claim stands in costs.md, which is about using the method."""
+
+
+def with_claims() -> list[str]:
+    """The experiments that check claims of a source. Any other may have such a page or not."""
+    return sorted(name for name in {*experiments()} - ELSEWHERE if modules(name, "claims"))
 
 
 def sections(page: Path) -> dict[str, str]:
@@ -19,7 +24,7 @@ def sections(page: Path) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.fixture(scope="module", params=sorted({*experiments()} - ELSEWHERE))
+@pytest.fixture(scope="module", params=with_claims())
 def page(request: pytest.FixtureRequest, root: Path) -> Path:
     return root / "docs" / f"{request.param}.md"
 

@@ -70,9 +70,9 @@ def collect(results: Path) -> dict[str, list[Claim]]:
 
 
 def title_of(experiment: str) -> str:
-    """What an experiment is called above its claims."""
-    title: str = import_module(f"lab.experiments.{experiment}").TITLE
-    return title
+    """What an experiment is called above its claims and figures: its ``TITLE``, or else its name in words."""
+    module = import_module(f"lab.experiments.{experiment}")
+    return getattr(module, "TITLE", experiment.replace("_", " ").capitalize())
 
 
 def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:

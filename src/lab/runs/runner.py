@@ -18,6 +18,7 @@ from ilc.seeding import seed_for
 from lab.runs.device import choose_device, peak_memory_mb
 from lab.runs.freed_memory import keep_freed_memory
 from lab.runs.loggers import Logger, make_logger
+from lab.runs.metrics import with_every_metric
 from lab.runs.movement import nothing_moved, weights_sha256
 from lab.runs.progress import EpochProgress
 from lab.runs.provenance import identity_of, provenance
@@ -174,7 +175,7 @@ class _Run:
 
     def _evaluate(self, seen: Metrics, logger: Logger) -> Metrics:
         """Metrics first, then the checkpoint that counts them: a kill in between repeats, never loses."""
-        metrics = {"step": self._task.step, "epoch": self._epoch, **seen, **self._task.evaluate()}
+        metrics = {"step": self._task.step, "epoch": self._epoch, **seen, **with_every_metric(self._task)}
         seconds = time.monotonic() - self._began
         self._evaluations.append(metrics)
         self._directory.append_metrics(metrics)
