@@ -1,7 +1,7 @@
 """What a step costs, measured here and now: on a machine that does nothing else.
 
     python scripts/benchmark.py gradients                           prints its tables
-    python scripts/benchmark.py gradients --to results/benchmark    also writes them as CSV
+    python scripts/benchmark.py gradients --to results/cost    also writes them as CSV
 
 ``gradients``: every way to a masked gradient, ours, the authors' and other libraries', in time and memory.
 ``optimizer``: the temporal AND-mask's Adam beside PyTorch's. ``processes``: a step in one process and in two,
@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from lab.atomic import write_text
 from lab.configuration.command_line import command_parser, run_command
-from lab.configuration.printed_table import print_table
 from lab.figures.discovery import modules
+from lab.files.atomic import write_text
+from lab.terminal.printed_table import print_table
 
 
 def main() -> None:

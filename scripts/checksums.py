@@ -14,8 +14,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.checksums import SUMS, check, refresh
 from lab.configuration.command_line import command_parser, run_command
+from lab.files.checksums import SUMS, check, refresh
 
 ROOT = Path(__file__).resolve().parents[1]
 

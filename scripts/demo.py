@@ -17,16 +17,17 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from ilc.errors import UserError
-from lab.atomic import write_atomically
 from lab.configuration.command_line import command_parser, run_command
-from lab.configuration.printed_table import print_table
 from lab.experiments.spirals.figures.demo import draw_curves
 from lab.figures.style import LABELS
-from lab.runs.export import export_runs
-from lab.runs.run_files import OUTPUTS, read_summary
-from lab.runs.sweep import WORKER, train
-from lab.runs.workers import Job, Workers
-from lab.stop_signals import finish_first
+from lab.files.atomic import write_atomically
+from lab.machine.stop_signals import finish_first
+from lab.runs.one_run.run_files import OUTPUTS, read_summary
+from lab.runs.pool.job import Job
+from lab.runs.pool.workers import Workers
+from lab.runs.sweep.sweep import WORKER, train
+from lab.runs.tables.export import export_runs
+from lab.terminal.printed_table import print_table
 
 OUTPUT = OUTPUTS / "demo"
 AGGREGATORS = ("mean", "and_mask")

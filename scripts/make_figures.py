@@ -21,13 +21,13 @@ from matplotlib.figure import Figure
 from rich.progress import track
 
 from ilc.errors import UserError
-from lab.atomic import write_atomically, write_text
-from lab.checksums import SUMS, check
 from lab.configuration.command_line import command_parser, run_command
 from lab.figures import claims, gallery, studies, thumbnails
 from lab.figures.damage import one_line_if_damaged
 from lab.figures.discovery import experiments, figure_modules
 from lab.figures.pages import pages, relinked, with_tables
+from lab.files.atomic import write_atomically, write_text
+from lab.files.checksums import SUMS, check
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = "verdicts"

@@ -15,15 +15,15 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.atomic import check_file_path, write_text
 from lab.configuration.command_line import command_parser, run_command
 from lab.figures.claims import collect
 from lab.figures.damage import one_line_if_damaged
+from lab.files.atomic import check_file_path, write_text
 from lab.report.committed import committed_figures
 from lab.report.page import render
 from lab.report.run_folders import find_runs
 from lab.report.run_record import read_record
-from lab.runs.run_files import OUTPUTS
+from lab.runs.one_run.run_files import OUTPUTS
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 

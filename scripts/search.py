@@ -1,4 +1,4 @@
-"""Search hyperparameters: as many completed trials as ``conf/search/NAME.yaml`` asks for.
+"""Search hyperparameters: as many completed trials as ``conf/search/EXPERIMENT/NAME.yaml`` asks for.
 
     python scripts/search.py spirals/and_mask --workers 2
     python scripts/search.py spirals/and_mask --export
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.configuration.command_line import command_parser, report_command, run_command
-from lab.runs.cluster.command_line import add_places, chosen_place
-from lab.runs.export import write_results_files
-from lab.runs.run_files import OUTPUTS
+from lab.runs.one_run.run_files import OUTPUTS
+from lab.runs.pool.command_line import add_places, chosen_place
 from lab.runs.search.definition_file import load_definition
 from lab.runs.search.files import RESULTS, outcome, search_files, table_path, tuned_path
 from lab.runs.search.loop import search
+from lab.runs.tables.export import write_results_files
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Search, or export."""
     parser = command_parser(__doc__)
-    parser.add_argument("name", help="a file in conf/search, or the path of one, which ends in .yaml")
+    parser.add_argument("name", help="a file below conf/search, or the path of one, which ends in .yaml")
     parser.add_argument("--trials", type=int, help="completed trials wanted (default: the file's)")
     add_places(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")

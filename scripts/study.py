@@ -1,4 +1,6 @@
-"""Make the files behind a figure or table: the runs, searches and measurements of ``conf/study/NAME.yaml``.
+"""Make the files behind a figure or table: what a study says.
+
+A study is a file ``conf/study/EXPERIMENT/NAME.yaml`` with runs, searches and measurements.
 
     python scripts/study.py --list
     python scripts/study.py spirals_demo --workers 2
@@ -12,25 +14,26 @@ and writes what is done. ``--cluster slurm`` gives the jobs of a step to Slurm a
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from rich.table import Table
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
-from lab.configuration.printed_table import print_table
-from lab.runs.cluster.command_line import add_places, chosen_place
-from lab.runs.run_files import OUTPUTS
+from lab.runs.one_run.run_files import OUTPUTS
+from lab.runs.pool.command_line import add_places, chosen_place
 from lab.runs.search.files import RESULTS
-from lab.runs.study.definition import load_study, study_names
+from lab.runs.study.definition import experiment_of, load_study, study_names
 from lab.runs.study.make import make_study, write_results
+from lab.terminal.printed_table import print_table
 
 
 def main() -> None:
     """List, or make, or export."""
     parser = command_parser(__doc__)
     parser.add_argument(
-        "name", nargs="?", help="a file in conf/study, or the path of one, which ends in .yaml"
+        "name", nargs="?", help="a file below conf/study, or the path of one, which ends in .yaml"
     )
     add_places(parser, n_workers=1)
     parser.add_argument("--results", type=Path, default=RESULTS, help="where to write (default: results)")
@@ -51,13 +54,15 @@ def main() -> None:
 
 
 def table() -> Table:
-    """All studies: what each makes, its rough cost, what it is about."""
+    """All studies by experiment: what each makes, its rough cost, what it is about."""
     result = Table()
-    for column in ("study", "makes, below results/", "cost", "about"):
+    for column in ("study", "experiment", "makes, below results/", "cost", "about"):
         result.add_column(column, overflow="fold")
-    for name in study_names():
+    for before, name in pairwise(["", *study_names()]):
         study = load_study(name)
-        result.add_row(name, shortened(study.files), study.cost, study.about)
+        if before and experiment_of(before) != experiment_of(name):
+            result.add_section()
+        result.add_row(name, experiment_of(name), shortened(study.files), study.cost, study.about)
     return result
 
 

@@ -28,7 +28,7 @@ def main(config: DictConfig) -> None:
     from lab.experiments.coinrun.expert_options import ExpertOptions
     from lab.experiments.coinrun.expert_snapshot import restore_snapshot
     from lab.experiments.coinrun.expert_training import train_expert
-    from lab.runs.device import choose_device
+    from lab.runs.one_run.device import choose_device
 
     folder = Path(HydraConfig.get().runtime.output_dir)
     device = choose_device(config.device, None)

@@ -64,8 +64,8 @@ def sweep(arguments: list[str]) -> None:
     """
     if several_processes():
         raise UserError("-m makes one run after another, torchrun one run in several processes: choose one")
-    from lab.runs.run_files import OUTPUTS
-    from lab.runs.sweep import make_in_turn, plan
+    from lab.runs.one_run.run_files import OUTPUTS
+    from lab.runs.sweep.sweep import make_in_turn, plan
 
     places = [text for text in arguments if text.startswith(OUTPUT)]
     overrides = [text for text in arguments if text not in (*SWEEP, *places)]

@@ -58,7 +58,7 @@ def _seed() -> None:
 @pytest.fixture(params=[1, 2**15])
 def kernel_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For kernels: as many threads as PyTorch has, and one."""
-    monkeypatch.setattr("ilc.kernels.compiled._VALUES_PER_THREAD", request.param)
+    monkeypatch.setattr("ilc.kernels._compiled._VALUES_PER_THREAD", request.param)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield

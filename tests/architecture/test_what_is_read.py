@@ -53,11 +53,11 @@ PLACES = {
     "scripts/study.py load_study": "lab.runs.study.definition.load_study, no Optuna",
     "src/ilc/__init__.py import_module": OF_THE_PROJECT,
     "src/lab/__init__.py import_module": OF_THE_PROJECT,
-    "src/ilc/aggregators/gram_weights.py import_module": OF_THE_PROJECT,
+    "src/ilc/aggregators/_gram_weights.py import_module": OF_THE_PROJECT,
     "src/lab/configuration/groups.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/configuration/groups.py import_module": OF_THE_PROJECT,
     "src/lab/configuration/section.py import_module": "a config of the command line, or a stored one after "
-    "check_stored_targets: tests/lab/runs/test_folder_from_elsewhere.py",
+    "check_stored_targets: tests/lab/runs/one_run/test_folder_from_elsewhere.py",
     "src/lab/configuration/stored_targets.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/experiments/coinrun/data.py np.load": ARRAYS,
     "src/lab/experiments/coinrun/expert.py torch.load": WEIGHTS_ONLY,
@@ -73,15 +73,15 @@ PLACES = {
     "src/lab/figures/discovery.py import_module": OF_THE_PROJECT,
     "src/lab/figures/studies.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/figures/thumbnails.py import_module": OF_THE_PROJECT,
-    "src/ilc/kernels/compiled.py import_module": OF_THE_PROJECT,
-    "src/ilc/kernels/sign_tile.py builder.load": GENERATED,
-    "src/ilc/kernels/sign_tile.py import_module": "numba's and llvmlite's own modules, by fixed names",
-    "src/ilc/kernels/sign_tile.py load": GENERATED,
+    "src/ilc/kernels/_compiled.py import_module": OF_THE_PROJECT,
+    "src/ilc/kernels/_sign_tile.py builder.load": GENERATED,
+    "src/ilc/kernels/_sign_tile.py import_module": "numba's and llvmlite's own modules, by fixed names",
+    "src/ilc/kernels/_sign_tile.py load": GENERATED,
     "src/lab/runs/__init__.py import_module": OF_THE_PROJECT,
-    "src/lab/runs/cluster/options.py OmegaConf.load": ON_THE_COMMAND_LINE,
-    "src/lab/runs/run_directory.py OmegaConf.create": IN_MEMORY,
-    "src/lab/runs/run_files.py OmegaConf.create": "a stored config, no interpolation resolved: "
-    "tests/lab/runs/test_folder_from_elsewhere.py",
+    "src/lab/runs/pool/cluster/options.py OmegaConf.load": ON_THE_COMMAND_LINE,
+    "src/lab/runs/one_run/run_directory.py OmegaConf.create": IN_MEMORY,
+    "src/lab/runs/one_run/run_files.py OmegaConf.create": "a stored config, no interpolation resolved: "
+    "tests/lab/runs/one_run/test_folder_from_elsewhere.py",
     "src/lab/runs/search/definition_file.py OmegaConf.load": ON_THE_COMMAND_LINE,
     "src/lab/runs/search/server.py RDBStorage": "trials, see create_study",
     "src/lab/runs/search/storage.py optuna.create_study": "trials, whose parameters are checked against the "
@@ -89,11 +89,12 @@ PLACES = {
     "src/lab/runs/search/tuned.py OmegaConf.create": IN_MEMORY,
     "src/lab/runs/study/definition.py OmegaConf.load": ON_THE_COMMAND_LINE,
     "src/lab/runs/study/measurement_step.py import_module": ON_THE_COMMAND_LINE,
-    "src/lab/runs/worker_process.py pickle.loads": f"{OWN_PIPE}, or a file that submitit wrote for this job",
-    "src/lab/runs/workers.py pickle.loads": f"{OWN_PIPE}, or a result of a job in the queue: "
-    "tests/lab/runs/cluster/test_local.py",
-    "src/lab/sealed.py torch.load": WEIGHTS_ONLY,
-    "src/lab/torchvision_import.py import_module": OF_THE_PROJECT,
+    "src/lab/runs/pool/worker_process.py pickle.loads": f"{OWN_PIPE}, or a file that submitit wrote "
+    "for this job",
+    "src/lab/runs/pool/job.py pickle.loads": f"{OWN_PIPE}, or a result of a job in the queue: "
+    "tests/lab/runs/pool/cluster/test_local.py",
+    "src/lab/files/sealed.py torch.load": WEIGHTS_ONLY,
+    "src/lab/machine/torchvision_import.py import_module": OF_THE_PROJECT,
 }
 
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from ilc.aggregators import Aggregator, AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import combined, environment_gradients
-from ilc.verification.comparison import Rounding, compare, floors, rounding
-from ilc.verification.plain_loop import Definition, Row, definition
+from ilc.verification._comparison import Rounding, compare, floors, rounding
+from ilc.verification._plain_loop import Definition, Row, definition
 
 SEED = 17
 

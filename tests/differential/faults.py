@@ -17,7 +17,8 @@ from differential import check as checking
 from differential.case import Case
 from differential.check import Answer, check
 from differential.written import fitting, source
-from ilc.verification import comparison, plain_loop
+from ilc.verification import _comparison as comparison
+from ilc.verification import _plain_loop as plain_loop
 
 SECONDS = 60
 """After which a case hangs."""

@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from docs.printed_files import printed_files
 from lab.configuration.compose import combinations, compose_experiment
 from lab.runs.search.definition_file import load_definition
-from lab.runs.sweep_options import leave_out_foreign_options
+from lab.runs.sweep.foreign_options import leave_out_foreign_options
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.S)
@@ -122,15 +122,17 @@ def test_names_exist(commands: dict[str, list[str]], pages: list[Path], root: Pa
     printed = {path for page in pages for path in printed_files(page)}
 
     def lies_in(folder: str, suffix: str = ".yaml") -> Callable[[str], bool]:
-        return lambda name: (
-            f"{folder}/{name}{suffix}" in printed or any(root.glob(f"{folder}/{name}{suffix}"))
-        )
+        def lies_there(name: str) -> bool:
+            pattern = f"{folder}/{name}{suffix}"
+            return any(root.glob(pattern)) or any(Path(path).match(pattern) for path in printed)
+
+        return lies_there
 
     def is_search(name: str) -> bool:
         return load_definition(name).name == name
 
     exists = {
-        "study.py": lies_in("conf/study"),
+        "study.py": lies_in("conf/study/*"),
         "search.py": is_search,
         "benchmark.py": lies_in("src/lab/experiments/cost/measurements", ".py"),
         "make_figures.py": lies_in("results/*", ".*"),

@@ -11,7 +11,7 @@ from lab.figures.discovery import experiments, modules
 
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
 ELSEWHERE = {"cost"}
-"""Its claim stands in costs.md, which is about using the method."""
+"""Its claim stands in cost.md, which is about using the method."""
 
 
 def with_claims() -> list[str]:

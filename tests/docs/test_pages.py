@@ -73,3 +73,14 @@ def test_files_named_in_the_pages_exist(pages: list[Path], root: Path) -> None:
     real = {(page, path) for page, path in real if path not in printed}
     assert len(real) > 20
     assert not {(page, path) for page, path in real if not any(root.glob(path))}
+
+
+def test_lines_of_prose_are_short(pages: list[Path], root: Path) -> None:
+    """Tables, code and what is one long word or link are exempt."""
+    for page in [*pages, root / "CHANGELOG.md"]:
+        for line in FENCE.sub("", page.read_text()).splitlines():
+            if line.startswith(("|", "#", "![", "<!--")):
+                continue
+            words = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", lambda match: match[0].replace(" ", "_"), line)
+            may_break = " " in words.strip().removeprefix("- ")
+            assert len(line) <= 100 or not may_break, (page.name, line)

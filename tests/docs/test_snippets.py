@@ -18,7 +18,7 @@ from torch import nn
 from docs.printed_files import printed_files
 from lab.configuration.compose import compose_experiment
 from lab.runs import run
-from lab.runs.run_directory import RunDirectory
+from lab.runs.one_run.run_directory import RunDirectory
 
 
 def blocks(page: Path, language: str) -> list[str]:

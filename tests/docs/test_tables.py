@@ -15,7 +15,7 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
             made = (root / "results" / "tables" / f"{name}.md").read_text()
             assert without_targets(table) == without_targets(made), (page.name, name)
             shown[name] = page.name
-    costs = {"cost": "costs.md", "per_example_cost": "costs.md", "processes_cost": "scale.md"}
+    costs = {"cost": "cost.md", "per_example_cost": "cost.md", "processes_cost": "scale.md"}
     others = {
         "verdicts": "README.md",
         "thumbnails": "README.md",

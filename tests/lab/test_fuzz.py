@@ -34,8 +34,8 @@ from ilc.objectives import RISKS
 from lab.configuration.command_line import run_command
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import choices
-from lab.runs.export import export_runs
-from lab.runs.sweep import train
+from lab.runs.sweep.sweep import train
+from lab.runs.tables.export import export_runs
 
 SECONDS = 120
 """After which a case hangs."""
@@ -61,7 +61,7 @@ BASES = {
         "dataset.n_test=10",
         "model.width=2",
     ],
-    "small_problems": ["problem=authors_regression", "n_seeds=1", "trainer.max_epochs=50"],
+    "theory": ["problem=authors_regression", "n_seeds=1", "trainer.max_epochs=50"],
     "distillation": [
         "dataset.n_train=[16,24]",
         "dataset.dimensions=6",
@@ -176,7 +176,7 @@ def not_one_line(status: int, errors: str) -> str | None:
 
 
 def overrides_of(experiment: str) -> list[str]:
-    common = [text for text in COMMON if experiment != "small_problems" or "max_epochs" not in text]
+    common = [text for text in COMMON if experiment != "theory" or "max_epochs" not in text]
     return [f"experiment={experiment}", *BASES[experiment], *common]
 
 
@@ -242,11 +242,7 @@ def extremes(bench: Bench) -> Iterator[tuple[str, Case]]:
     }
     for i in range(140):
         # The small problems have a thousand steps at least, which take seconds.
-        name = (
-            "small_problems"
-            if i % 20 == 0
-            else bench.drawn.choice([n for n in BASES if n != "small_problems"])
-        )
+        name = "theory" if i % 20 == 0 else bench.drawn.choice([n for n in BASES if n != "theory"])
         text = f"{bench.drawn.choice(options[name])}={bench.drawn.choice(EXTREMES)}"
         command = [*overrides_of(name), text]
         yield " ".join([name, text]), lambda command=command: bench.answered(command)  # type: ignore[misc]
@@ -275,7 +271,7 @@ def pairs(bench: Bench) -> Iterator[tuple[str, Case]]:
         "+dataset.batches": ["every_environment", "one_environment", "any_environment"],
     }
     for _ in range(60):
-        name = drawn.choice([name for name in BASES if name not in ("small_problems", "distillation")])
+        name = drawn.choice([name for name in BASES if name not in ("theory", "distillation")])
         chosen = [
             f"{key}={drawn.choice(groups[key])}" for key in drawn.sample(list(groups), drawn.choice([2, 3]))
         ]

@@ -23,7 +23,7 @@ EXTRAS = {
     "lab/experiments/coinrun": {"experiments", "figures", "coinrun"},
     "lab/experiments/distillation": {"experiments", "figures"},
     "lab/experiments/skip_intervals": {"experiments", "figures"},
-    "lab/runs/cluster": {"experiments", "cluster"},
+    "lab/runs/pool/cluster": {"experiments", "cluster"},
     "lab/runs/search": {"experiments", "search"},
     "lab/runs/search/server.py": {"search", "postgres"},
     "lab/runs/study": {"experiments", "search"},

@@ -31,7 +31,7 @@ print(*{{name.split('.')[0] for name in set(sys.modules) - before}})
 
 def rooms() -> list[str]:
     """The modules of the rooms that need torch alone."""
-    found = [*ROOMS, "ilc.errors", "ilc.seeding"]
+    found = [*ROOMS, "ilc.errors", "ilc._seeding"]
     for room in ROOMS:
         found += [module.name for module in pkgutil.walk_packages(import_module(room).__path__, f"{room}.")]
     return found
@@ -73,3 +73,14 @@ def test_python_m_ilc_loads_nothing_else() -> None:
 def test_other_names_do_not_exist() -> None:
     with pytest.raises(AttributeError, match="IrmPenalty"):
         _ = ilc.IrmPenalty
+
+
+PUBLIC = {"ilc.__main__", "ilc.errors"}
+"""Modules that are public and no package."""
+
+
+def test_what_is_public_stands_in_a_package() -> None:
+    """Every other module, or a folder that holds it, begins with an underscore."""
+    modules = {module.name for module in pkgutil.walk_packages(ilc.__path__, "ilc.") if not module.ispkg}
+    public = {name for name in modules if not any(part.startswith("_") for part in name.split(".")[1:])}
+    assert public | {"ilc.__main__"} == PUBLIC

@@ -4,19 +4,19 @@ Two signs are in use. The paper's *consistency* is at most ``-epsilon`` and high
 thesis's *inconsistency* is its negative. Functions called ``..._score`` return the paper's.
 """
 
-from ilc.consistency.ascent import search
-from ilc.consistency.definition import Consistency
-from ilc.consistency.expectation import LearningConsistency, invariant_learning_consistency
-from ilc.consistency.hessian_means import (
+from ilc.consistency._ascent import search
+from ilc.consistency._consistency import Consistency
+from ilc.consistency._expectation import LearningConsistency, invariant_learning_consistency
+from ilc.consistency._hessian_means import (
     arithmetic_mean,
     diagonal_geometric_mean,
     ellipsoid_volume,
     geometric_mean_of_two,
     karcher_mean,
 )
-from ilc.consistency.network import environment_losses
-from ilc.consistency.score import consistency_score
-from ilc.consistency.second_order import hessian_vector, quadratic
+from ilc.consistency._network import environment_losses
+from ilc.consistency._score import consistency_score
+from ilc.consistency._second_order import hessian_vector, quadratic
 
 __all__ = [
     "Consistency",

@@ -4,8 +4,8 @@ What an aggregator looks at are sums over environments, and sums add up across p
 those of one process that sees all environments, for every aggregator and every way of obtaining gradients.
 """
 
-from ilc.distributed.backward import backward, mixes_examples
-from ilc.distributed.ddp import register_ddp_hook
-from ilc.processes import ALONE, Processes, current, joined
+from ilc._processes import ONE_PROCESS, Processes, current, joined
+from ilc.distributed._backward import backward, mixes_examples
+from ilc.distributed._ddp import register_ddp_hook
 
-__all__ = ["ALONE", "Processes", "backward", "current", "joined", "mixes_examples", "register_ddp_hook"]
+__all__ = ["ONE_PROCESS", "Processes", "backward", "current", "joined", "mixes_examples", "register_ddp_hook"]

@@ -12,7 +12,7 @@ afterwards the running statistics are the mean over environments. So neither the
 environments changes how fast they move.
 """
 
-from ilc.gradients.backward import (
+from ilc.gradients._backward import (
     PER_EXAMPLE,
     WAYS,
     BackwardResult,
@@ -20,13 +20,13 @@ from ilc.gradients.backward import (
     combined,
     environment_gradients,
 )
-from ilc.gradients.environment import EnvironmentGradients, RiskFunction
-from ilc.gradients.example_local import example_local
-from ilc.gradients.example_loss import example_loss
-from ilc.gradients.example_share import example_share
-from ilc.gradients.pooled import pooled
-from ilc.gradients.sequential import sequential
-from ilc.gradients.vectorized import vectorized
+from ilc.gradients._environment import EnvironmentGradients, RiskFunction
+from ilc.gradients._ways.example_local import example_local
+from ilc.gradients._ways.example_loss import example_loss
+from ilc.gradients._ways.example_share import example_share
+from ilc.gradients._ways.pooled import pooled
+from ilc.gradients._ways.sequential import sequential
+from ilc.gradients._ways.vectorized import vectorized
 
 __all__ = [
     "PER_EXAMPLE",

@@ -1,9 +1,9 @@
 """Losses and penalties."""
 
-from ilc.objectives.irm import ESTIMATORS, irm_penalty
-from ilc.objectives.objective import Objective, ObjectiveFunction, RiskFunction
-from ilc.objectives.risks import RISKS, Risk
-from ilc.objectives.schedules import SCHEDULES, PenaltySchedule
+from ilc.objectives._irm import ESTIMATORS, irm_penalty
+from ilc.objectives._objective import Objective, ObjectiveFunction, RiskFunction
+from ilc.objectives._risks import RISKS, Risk
+from ilc.objectives._schedules import SCHEDULES, PenaltySchedule
 
 __all__ = [
     "ESTIMATORS",

@@ -3,7 +3,7 @@
 The room is not called ``verify``, because the module would then hide the function ``ilc.verify``.
 """
 
-from ilc.verification.comparison import Compared
-from ilc.verification.verify import Verification, verify
+from ilc.verification._comparison import Compared
+from ilc.verification._verify import Verification, verify
 
 __all__ = ["Compared", "Verification", "verify"]

@@ -16,8 +16,8 @@ from omegaconf.errors import OmegaConfBaseException
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, choices_with
 from lab.configuration.keys import unknown_key
-from lab.configuration.output import unbreakable_output
-from lab.stop_signals import listening
+from lab.machine.stop_signals import listening
+from lab.terminal.output import unbreakable_output
 
 
 def command_parser(about: str | None) -> ArgumentParser:
@@ -34,7 +34,7 @@ def report_command(folder: Path) -> str:
 def run_command(main: Callable[[], None]) -> None:
     """Call ``main``, listening to signals that ask to stop; on a user's mistake exit with status 1.
 
-    A mistake is one message, and so is a stop, which exits with ``lab.stop_signals.STOPPED``.
+    A mistake is one message, and so is a stop, which exits with ``lab.machine.stop_signals.STOPPED``.
 
     Errors of Hydra and OmegaConf, which come from the command line or the config files, and errors
     of the file system count as such. Anything else is a defect of ours and keeps its traceback;
@@ -79,7 +79,7 @@ def several_processes() -> bool:
 def print_error(message: str) -> None:
     """Print it once, however many processes meet an error: the first cause is what counts."""
     if several_processes():
-        from ilc.processes import first_to_speak  # Loads torch, which a mistyped option need not wait for.
+        from ilc._processes import first_to_speak  # Loads torch, which a mistyped option need not wait for.
 
         if not first_to_speak():
             return

@@ -9,6 +9,8 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from ilc.errors import UserError
+
 CONF = Path(__file__).parents[3] / "conf"
 
 
@@ -16,6 +18,18 @@ def choices(group: str) -> list[str]:
     """The choices of a group, by name; of one with groups inside ``INNER/NAME``."""
     folder = CONF / group
     return [str(path.relative_to(folder).with_suffix("")) for path in sorted(folder.rglob("*.yaml"))]
+
+
+def file_of(group: str, name: str) -> Path | None:
+    """The file of a study or search: ``conf/GROUP/EXPERIMENT/NAME.yaml``; None where no experiment has one.
+
+    Raises:
+        UserError: two experiments have one of the same name.
+    """
+    found = sorted((CONF / group).glob(f"*/{name}.yaml"))
+    if len(found) > 1:
+        raise UserError(f"{found[0]} and {found[1]} have the same name: rename one of them")
+    return found[0] if found else None
 
 
 def choices_with(group: str, option: str) -> list[str]:

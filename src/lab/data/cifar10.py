@@ -12,7 +12,7 @@ import torch
 from ilc.errors import UserError
 from lab.data.download import download, file_md5, server_answers
 from lab.data.images import PARTS, LabelledImages, read_decoded
-from lab.torchvision_import import import_torchvision
+from lab.machine.torchvision_import import import_torchvision
 
 
 def cifar10_is_at_hand(data_dir: str, seconds: float) -> bool:

@@ -13,7 +13,7 @@ import torch
 
 from ilc.errors import UserError
 from lab.data.images import LabelledImages, read_decoded
-from lab.torchvision_import import import_torchvision
+from lab.machine.torchvision_import import import_torchvision
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 """In the order of CIFAR-10's labels, which is that of the alphabet."""

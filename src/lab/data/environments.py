@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ilc.errors import UserError
 from lab.data.images import PixelScale
-from lab.free_memory import check_memory
+from lab.machine.free_memory import check_memory
 
 
 @dataclass(frozen=True)

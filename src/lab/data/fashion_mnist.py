@@ -12,7 +12,7 @@ from typing import Any
 from lab.data.download import server_answers
 from lab.data.idx import IdxFiles
 from lab.data.images import LabelledImages
-from lab.torchvision_import import import_torchvision
+from lab.machine.torchvision_import import import_torchvision
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 """Where Debian's package ``dataset-fashion-mnist`` puts the files."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.errors import UserError
-from lab.sealed import sealed_or_made
+from lab.files.sealed import sealed_or_made
 
 N_CLASSES = 10
 """Of CIFAR-10 and of Fashion-MNIST."""

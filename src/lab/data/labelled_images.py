@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ilc._seeding import generator_for
 from ilc.errors import UserError
-from ilc.seeding import generator_for
 from lab.data.cifar10 import cifar10_images, cifar10_is_at_hand
 from lab.data.cifar10_jpeg import cifar10_jpeg_images, cifar10_jpeg_is_at_hand
 from lab.data.environments import Environments, Split

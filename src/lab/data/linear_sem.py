@@ -12,8 +12,8 @@ import math
 import torch
 from torch import Tensor
 
+from ilc._seeding import generator_for
 from ilc.errors import UserError
-from ilc.seeding import generator_for
 from lab.data.environments import Environments, Split, check_size
 
 TEST_SCALES = (0.01, 0.1, 1.0)

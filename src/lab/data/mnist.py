@@ -11,7 +11,7 @@ from torch import Tensor
 from lab.data.digits import DigitImages
 from lab.data.download import server_answers
 from lab.data.idx import IdxFiles
-from lab.torchvision_import import import_torchvision
+from lab.machine.torchvision_import import import_torchvision
 
 N_VALIDATION = 10_000
 

@@ -13,8 +13,8 @@ import math
 import torch
 from torch import Tensor
 
+from ilc._seeding import generator_for
 from ilc.errors import UserError
-from ilc.seeding import generator_for
 from lab.data.environments import Environments, Split, check_size
 
 MECHANISM_DIMENSIONS = 2

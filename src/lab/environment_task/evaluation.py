@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ilc._processes import ONE_PROCESS, Processes
 from ilc.objectives import Risk
-from ilc.processes import ALONE, Processes
 from lab.data import Split
 
 EXAMPLES_AT_ONCE = 4096
@@ -15,7 +15,9 @@ NUMBERS_AT_ONCE = 2**20
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, split: Split, risk: Risk, processes: Processes = ALONE) -> dict[str, float]:
+def evaluate(
+    model: nn.Module, split: Split, risk: Risk, processes: Processes = ONE_PROCESS
+) -> dict[str, float]:
     """Averages over the examples, in evaluation mode.
 
     Args:

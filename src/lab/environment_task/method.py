@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn, optim
 
+from ilc._processes import Processes
 from ilc.aggregators import Aggregator
 from ilc.gradients import BackwardResult
 from ilc.objectives import ObjectiveFunction, Risk, RiskFunction
-from ilc.processes import Processes
 from lab.data import Batches, Environments
 from lab.environment_task.batches import BatchOptions, default_sampler
 from lab.environment_task.parts import backward_in_parts

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from ilc import distributed
+from ilc._processes import Processes
+from ilc._seeding import seed_for
 from ilc.aggregators import Aggregator
 from ilc.gradients import BackwardResult, backward
 from ilc.objectives import ObjectiveFunction
-from ilc.processes import Processes
-from ilc.seeding import seed_for
 
 
 def backward_in_parts(

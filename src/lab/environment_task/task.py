@@ -10,13 +10,13 @@ from typing import Annotated, Any, ClassVar
 import torch
 from torch import Tensor, nn, optim
 
+from ilc._processes import current
+from ilc._seeding import generator_for, seed_for
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
 from ilc.optim import Regularizer
-from ilc.processes import current
-from ilc.seeding import generator_for, seed_for
 from lab.configuration.section import Section
 from lab.data import Environments
 from lab.environment_task.batches import BatchOptions
@@ -26,11 +26,11 @@ from lab.environment_task.method import Method, as_method
 from lab.environment_task.optimizer import build_optimizer
 from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
-from lab.runs.random_state import seed_everything
-from lab.runs.run_options import RunOptions
-from lab.runs.selection import check_selection
-from lab.runs.task import CONVERGED, Interrupted, Metrics
-from lab.stop_signals import asked
+from lab.machine.stop_signals import asked
+from lab.runs.one_run.random_state import seed_everything
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.selection import check_selection
+from lab.runs.one_run.task import CONVERGED, Interrupted, Metrics
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.figures.claims import title_of
 from lab.figures.discovery import experiments, figure_modules, modules
-from lab.figures.studies import studies_of
+from lab.figures.studies import linked, studies_of
 
 PAGE = Path("docs/gallery.md")
 """Where the gallery stands, from the repository's root."""
@@ -80,6 +80,6 @@ def page(read: Mapping[str, Iterable[str]]) -> str:
 
 def _block(name: str, files: Iterable[str]) -> str:
     sentence = sentence_of(name)
-    makers = ", ".join(f"[`{study}`](../conf/study/{study}.yaml)" for study in studies_of(files))
+    makers = ", ".join(linked(study, "../") for study in studies_of(files))
     made = f"Study: {makers}." if makers else NO_FILE
     return f"### {name}\n\n{sentence} {made}\n\n![{sentence}](../results/figures/{name}.png)\n"

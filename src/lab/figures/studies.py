@@ -12,25 +12,37 @@ import pandas as pd
 from lab.figures.discovery import experiments
 from lab.figures.pending import PENDING
 
-FOLDERS = {
-    "benchmark": "cost",
-    "coinrun_bc": "coinrun",
-    "consistency": "theory",
-}
-"""Folders below ``results/`` -> the experiment they belong to, where it has another name."""
+
+@cache
+def study_files() -> dict[str, Path]:
+    """The file of every study by the study's name."""
+    # Imported here because a package that only draws figures has no config files.
+    from lab.configuration.groups import CONF
+
+    return {path.stem: path for path in sorted(CONF.glob("study/*/*.yaml"), key=lambda path: path.stem)}
 
 
 @cache
 def studies() -> dict[str, Any]:
-    """The config of every study by its name."""
-    # Here, because what draws figures alone has no config files.
+    """The config of every study by the study's name."""
     from omegaconf import OmegaConf
 
-    from lab.configuration.groups import CONF
+    return {name: OmegaConf.to_container(OmegaConf.load(path)) for name, path in study_files().items()}
 
-    return {
-        path.stem: OmegaConf.to_container(OmegaConf.load(path)) for path in sorted(CONF.glob("study/*.yaml"))
-    }
+
+def experiment_of(study: str) -> str:
+    """The experiment that a study belongs to: the folder of its file."""
+    return study_files()[study].parent.name
+
+
+def linked(study: str, to_root: str = "") -> str:
+    """A study's name with a link to its file, as Markdown.
+
+    Args:
+        study: its name.
+        to_root: path from the page to the repository's root, ``../`` for a page in ``docs/``.
+    """
+    return f"[`{study}`]({to_root}conf/study/{experiment_of(study)}/{study}.yaml)"
 
 
 def studies_of(files: Iterable[str]) -> list[str]:
@@ -62,7 +74,7 @@ def hours(results: Path) -> dict[str, pd.DataFrame]:
     Runs are those in the tables, trials of searches and failed ones too; the hours are their wall-clock times
     added up, on whatever else the machine did; what is expected is what the study's config says. A
     measurement records time only where a table of its has a column ``wall_seconds``, and a run that failed
-    none. A study with files of several experiments belongs to that of its last step.
+    none.
 
     Args:
         results: the folder of committed CSV files.
@@ -72,8 +84,7 @@ def hours(results: Path) -> dict[str, pd.DataFrame]:
     for name, study in studies().items():
         made = [(step, file) for step in study["steps"] for file in files if _makes(step, file)]
         if made:
-            folder = made[-1][1].partition("/")[0]
-            of[FOLDERS.get(folder, folder)].append(_row(name, results, made))
+            of[experiment_of(name)].append(_row(name, results, made))
     return {name: pd.DataFrame(rows) for name, rows in of.items() if rows}
 
 
@@ -90,7 +101,7 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
     spent = [table["wall_seconds"].sum() / 3600 for _, table in tables if "wall_seconds" in table]
     study = studies()[name]
     return {
-        "study": f"[`{name}`](conf/study/{name}.yaml)",
+        "study": linked(name),
         "finds out": study["about"],
         "runs": str(sum(runs)) if runs else "",
         "hours, recorded": f"{sum(spent):.2g}" if spent else "",

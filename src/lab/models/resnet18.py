@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ilc.errors import UserError
+from lab.machine.torchvision_import import import_torchvision
 from lab.models.size import check_size
-from lab.torchvision_import import import_torchvision
 
 FULL_WIDTH = 64
 

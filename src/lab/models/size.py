@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.free_memory import check_memory
+from lab.machine.free_memory import check_memory
 
 _COPIES = 4
 """Of each parameter in training: itself, its gradient and Adam's two averages."""

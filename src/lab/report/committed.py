@@ -8,9 +8,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from lab.atomic import in_memory
 from lab.figures.discovery import figure_modules
 from lab.figures.gallery import sentence_of
+from lab.files.atomic import in_memory
 
 WIDTH = 1100
 """Pixels to which a wider figure is reduced."""

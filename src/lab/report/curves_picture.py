@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lab.atomic import write_atomically
-from lab.runs.run_files import is_done, read_config, read_metrics, read_summary
+from lab.files.atomic import write_atomically
+from lab.runs.one_run.run_files import is_done, read_config, read_metrics, read_summary
 
 PICTURE = "curves.png"
 PANELS = ("accuracy", "loss")

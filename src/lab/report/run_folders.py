@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.runs.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE
+from lab.runs.one_run.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE
 
 LEFT_BY_A_RUN = {PROVENANCE, METRICS, CHECKPOINT, DONE}
 """Files of which a run folder has one beside its config; ``conf/config.yaml`` has none."""

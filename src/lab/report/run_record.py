@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from ilc.errors import UserError
 from lab.configuration.resolve import method_of
-from lab.locked import is_locked
-from lab.runs.run_files import (
+from lab.files.locked import is_locked
+from lab.runs.one_run.run_files import (
     CONFIG,
     FAILED,
     LOG,

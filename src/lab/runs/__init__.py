@@ -1,7 +1,11 @@
-"""What every run needs and nothing of what it trains: folder, resume, metrics, selection, loggers, sweeps.
+"""Runs: what every run needs, whatever it trains.
 
-A run knows a ``Task`` and nothing else of what learns; see ``lab.runs.task``. The names below are loaded on
-first use, so that a process that only looks after others needs no torch.
+``one_run`` makes one run. ``pool`` does many jobs at a time, ``sweep`` makes the runs of one command,
+``tables`` collects runs in CSV files, ``search`` looks for good settings, and ``study`` makes the files
+behind a figure.
+
+A run knows of what it trains only what ``lab.runs.one_run.task.Task`` says. The names below are loaded on
+first use, so that a process that only starts others does not import torch.
 """
 
 from __future__ import annotations
@@ -10,12 +14,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lab.runs.loaded_run import LoadedRun, load_run
-    from lab.runs.runner import run
+    from lab.runs.one_run.loaded_run import LoadedRun, load_run
+    from lab.runs.one_run.runner import run
 
 __all__ = ["LoadedRun", "load_run", "run"]
 
-_HOME = {"LoadedRun": "lab.runs.loaded_run", "load_run": "lab.runs.loaded_run", "run": "lab.runs.runner"}
+_HOME = {
+    "LoadedRun": "lab.runs.one_run.loaded_run",
+    "load_run": "lab.runs.one_run.loaded_run",
+    "run": "lab.runs.one_run.runner",
+}
 
 
 def __getattr__(name: str) -> Any:

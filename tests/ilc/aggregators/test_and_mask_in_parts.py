@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ilc.aggregators import AndMask, GradientStatistics
-from ilc.aggregators import agreeing_mean as parts
-from ilc.aggregators.base import agreement, masked
+from ilc.aggregators import _agreeing_mean as parts
+from ilc.aggregators._base import agreement, masked
 
 
 @pytest.mark.parametrize("at_once", [1, 24, 100])

@@ -6,7 +6,7 @@ import torch
 
 from ilc.aggregators import AndMask
 from ilc.consistency import quadratic
-from ilc.consistency.propositions import (
+from ilc.consistency._propositions import (
     binomial_growth,
     decay_base,
     expected_masked_square,

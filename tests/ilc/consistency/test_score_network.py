@@ -3,8 +3,8 @@ import torch
 from torch.nn import functional as F
 
 from ilc.consistency import environment_losses, hessian_vector, quadratic
-from ilc.consistency.derivatives import LocalRisk
-from ilc.consistency.lanczos import lanczos
+from ilc.consistency._derivatives import LocalRisk
+from ilc.consistency._lanczos import lanczos
 from lab.models import MLP
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ilc.consistency import consistency_score, hessian_vector, quadratic
-from ilc.consistency.ball import maximize_in_ball
+from ilc.consistency._ball import maximize_in_ball
 from ilc.errors import UserError
 
 

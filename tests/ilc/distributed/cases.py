@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc import distributed
+from ilc._processes import current
 from ilc.aggregators import (
     Aggregator,
     AgreementRandom,
@@ -32,7 +33,6 @@ from ilc.aggregators import (
     XorMask,
 )
 from ilc.objectives import irm_penalty
-from ilc.processes import current
 from lab.environment_task.parts import backward_in_parts
 
 STEPS = 20

@@ -27,7 +27,7 @@ PRELOADED = [
     "torch",
     "torch._dynamo",
     "ilc.distributed",
-    "lab.runs.runner",
+    "lab.runs.one_run.runner",
     "lab.environment_task",
     "lab.data",
     "lab.models",
@@ -77,7 +77,7 @@ def _enter(environment: dict[str, int], function: Callable[..., Any], arguments:
 
 
 def _keep_result(folder: Path, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    from ilc.processes import joined
+    from ilc._processes import joined
 
     rank = os.environ["RANK"]
     try:
@@ -93,8 +93,8 @@ def train(content: dict[str, Any], folder: Path, said: Path | None = None) -> No
     """A run, as ``src/train.py`` makes it: listening to signals, a user's mistake is one message."""
     from ilc.errors import UserError
     from lab.configuration.command_line import print_error
-    from lab.runs.runner import run
-    from lab.stop_signals import listening
+    from lab.machine.stop_signals import listening
+    from lab.runs.one_run.runner import run
 
     if said is not None:
         sys.stdout = sys.stderr = said.open("a", buffering=1)
@@ -108,7 +108,7 @@ def train(content: dict[str, Any], folder: Path, said: Path | None = None) -> No
 
 def train_all(contents: dict[str, dict[str, Any]], folder: Path) -> dict[str, Any]:
     """Several runs, one after another, in the same processes: their summaries."""
-    from lab.runs.runner import run
+    from lab.runs.one_run.runner import run
 
     return {name: run(content, folder / name, "a test") for name, content in contents.items()}
 

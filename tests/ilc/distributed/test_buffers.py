@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ilc.distributed.buffers import MeanOfBuffers
+from ilc.distributed._buffers import MeanOfBuffers
 
 TYPES = (torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.uint8, torch.bool)
 

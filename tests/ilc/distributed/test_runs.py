@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from lab.configuration.compose import compose_experiment
-from lab.stop_signals import STOPPED
+from lab.machine.stop_signals import STOPPED
 
 TINY = (
     "dataset.n_environments=7",
@@ -231,7 +231,7 @@ def test_a_mistake_is_one_message(overrides: tuple[str, ...], message: str, tmp_
 
 def test_a_folder_in_use_is_one_message(tmp_path: Path) -> None:
     """Only the process that writes can tell; the other one must not wait for it for ever."""
-    from lab.locked import locked
+    from lab.files.locked import locked
 
     said = tmp_path / "said.txt"
     with locked(tmp_path / "run"):

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ilc.distributed.votes import packed, unpacked
-from ilc.processes import Processes
+from ilc._processes import Processes
+from ilc.distributed._votes import packed, unpacked
 
 
 @given(st.integers(1, 40_000), st.integers(0, 9), st.integers(1, 5), st.integers(0, 2**31))

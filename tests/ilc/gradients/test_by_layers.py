@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc.gradients import EnvironmentGradients, sequential, vectorized
-from ilc.gradients.by_layers import known_answers
-from ilc.gradients.vectorized import by_vmap
+from ilc.gradients._ways.by_layers import known_answers
+from ilc.gradients._ways.vectorized import by_vmap
 from ilc.objectives import Objective, irm_penalty
 from lab.models import MLP
 

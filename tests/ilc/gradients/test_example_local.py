@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from ilc.aggregators import AndMask, GeometricMean, GradientStatistics, Mean
 from ilc.errors import UserError
 from ilc.gradients import backward, example_local, example_loss
-from ilc.gradients.shares import convolution, sums
+from ilc.gradients._example_terms import convolution, sums
 from lab.experiments.memorisation.vote_similarity import vote_similarity
 from lab.models import MLP, FastResNet
 

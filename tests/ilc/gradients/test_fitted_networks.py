@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from ilc import AndMask
 from ilc.gradients import environment_gradients
-from ilc.gradients.by_layers import by_layers
-from ilc.gradients.choice import chosen
-from ilc.gradients.example_check import check_shares
-from ilc.gradients.sequential import sequential
-from ilc.gradients.vectorized import by_vmap
+from ilc.gradients._trials.choose_way import chosen
+from ilc.gradients._trials.example_check import check_shares
+from ilc.gradients._ways.by_layers import by_layers
+from ilc.gradients._ways.sequential import sequential
+from ilc.gradients._ways.vectorized import by_vmap
 
 SCALES = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 

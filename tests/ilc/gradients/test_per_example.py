@@ -13,9 +13,9 @@ from torch.nn import functional as F
 from ilc.aggregators import AndMask, GradientStatistics, Mean
 from ilc.errors import UserError
 from ilc.gradients import EnvironmentGradients, backward, example_local
-from ilc.gradients.example_loss import chunk_that_fits, example_loss
-from ilc.gradients.example_share import example_share
-from ilc.gradients.shares import convolution, sums
+from ilc.gradients._example_terms import convolution, sums
+from ilc.gradients._ways.example_loss import chunk_that_fits, example_loss
+from ilc.gradients._ways.example_share import example_share
 from lab.models import FastResNet
 
 N = 6

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, backward
-from ilc.gradients.by_layers import known_answers
+from ilc.gradients._ways.by_layers import known_answers
 
 D, C = 5, 3
 
@@ -146,7 +146,7 @@ def test_under_autocast_losses_are_in_single_precision(way: str) -> None:
 
 
 def test_the_reason_is_the_true_one(capsys: pytest.CaptureFixture[str]) -> None:
-    from ilc.gradients import choice
+    from ilc.gradients._trials import choose_way as choice
 
     choice._say_once.cache_clear()
     inputs, targets = batch("vectorized")

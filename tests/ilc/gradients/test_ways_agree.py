@@ -19,9 +19,9 @@ from ilc.aggregators import (
 )
 from ilc.errors import UserError
 from ilc.gradients import backward, vectorized
-from ilc.gradients.pooled import pooled
-from ilc.gradients.total import total
-from ilc.gradients.vectorized import by_vmap
+from ilc.gradients._ways.pooled import pooled
+from ilc.gradients._ways.sum_only import total
+from ilc.gradients._ways.vectorized import by_vmap
 from lab.models import MLP
 
 E, N, D = 5, 8, 6

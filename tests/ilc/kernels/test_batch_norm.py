@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ilc.kernels.batch_norm import normalise_backward
+from ilc.kernels._batch_norm import normalise_backward
 
 pytest.importorskip("numba", reason="the kernels need the extra 'kernels'")
 

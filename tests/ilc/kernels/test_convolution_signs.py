@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.nn.grad
 
-from ilc.kernels.convolution_signs import Window, convolution_signs
-from ilc.kernels.sign_tile import LANES, add_tile_signs
+from ilc.kernels._convolution_signs import Window, convolution_signs
+from ilc.kernels._sign_tile import LANES, add_tile_signs
 
 pytest.importorskip("numba", reason="the kernels need the extra 'kernels'")
 

@@ -12,11 +12,11 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, GradientStatistics
 from ilc.gradients import EnvironmentGradients, example_local, example_share, vectorized
-from ilc.kernels import compiled
-from ilc.kernels.population_count import population_count
-from ilc.kernels.power_of_two import power_of_two
-from ilc.kernels.signs import product_of_signs
-from ilc.kernels.votes import add_mixed_signs, add_sums
+from ilc.kernels import _compiled as compiled
+from ilc.kernels._population_count import population_count
+from ilc.kernels._power_of_two import power_of_two
+from ilc.kernels._signs import product_of_signs
+from ilc.kernels._votes import add_mixed_signs, add_sums
 from lab.models import MLP, FastResNet
 
 pytest.importorskip("numba", reason="the kernels need the extra 'kernels'")

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ilc.verification.comparison import floors, rounding, sign_sums
-from ilc.verification.plain_loop import Row
+from ilc.verification._comparison import floors, rounding, sign_sums
+from ilc.verification._plain_loop import Row
 
 
 def bounds(*columns: float) -> tuple[float, float]:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from ilc.errors import UserError
-from lab.runs.cluster.options import load_cluster
-from lab.runs.jobs import run_jobs
-from lab.runs.workers import Job
-from lab.stop_signals import STOPPED
+from lab.machine.stop_signals import STOPPED
+from lab.runs.pool.cluster.options import load_cluster
+from lab.runs.pool.job import Job
+from lab.runs.pool.jobs import run_jobs
 
 pytestmark = pytest.mark.slurm
 

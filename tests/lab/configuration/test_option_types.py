@@ -12,7 +12,7 @@ import pytest
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import CONF
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
 CHOICES = [

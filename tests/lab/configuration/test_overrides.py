@@ -14,8 +14,8 @@ from ilc.gradients import WAYS
 from ilc.objectives import RISKS
 from lab.configuration.groups import choices
 from lab.configuration.overrides import check_overrides
-from lab.runs.device import CHOICES
-from lab.runs.selection import RULES
+from lab.runs.one_run.device import CHOICES
+from lab.runs.one_run.selection import RULES
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 GROUPS = ("aggregator", "dataset", "experiment", "logger", "model", "optimizer", "trainer")

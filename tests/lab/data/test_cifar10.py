@@ -17,7 +17,7 @@ import torch
 import lab.data.cifar10 as cifar10
 from ilc.errors import UserError
 from lab.data import make_labelled_images
-from lab.torchvision_import import import_torchvision
+from lab.machine.torchvision_import import import_torchvision
 
 REAL: Any = import_torchvision("torchvision.datasets").CIFAR10
 

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from lab.configuration.compose import compose_experiment
-from lab.runs.runner import run
+from lab.runs.one_run.runner import run
 
 KILLS = 10
 NOT_NUMBERS = ("wall_seconds", "peak_memory_mb")

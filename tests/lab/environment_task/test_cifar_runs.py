@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lab.environment_task import EnvironmentTask
-from lab.stop_signals import STOPPED, Stopped
+from lab.machine.stop_signals import STOPPED, Stopped
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -56,7 +56,7 @@ EXPERIMENTS = {
         "trainer.max_epochs=12",
         "trainer.evaluation_examples=8",
     ),
-    "small_problems": ("problem=authors_regression", "n_seeds=1", "trainer.max_epochs=50"),
+    "theory": ("problem=authors_regression", "n_seeds=1", "trainer.max_epochs=50"),
     "distillation": (
         "dataset.n_train=[16,24]",
         "dataset.dimensions=6",

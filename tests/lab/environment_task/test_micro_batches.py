@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ilc._processes import ONE_PROCESS
 from ilc.errors import UserError
-from ilc.processes import ALONE
 from lab.environment_task import Method
 from lab.environment_task.methods import GradientAgreementFiltering, MicroBatchMedian
-from lab.runs import run_directory
-from lab.stop_signals import STOPPED, Stopped
+from lab.machine.stop_signals import STOPPED, Stopped
+from lab.runs.one_run import run_directory
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -74,7 +74,7 @@ def test_a_broken_gradient_stays_visible(method: MicroBatchMedian | GradientAgre
 
 def filled(method: Method, model: nn.Module, n: int) -> list[Tensor | None]:
     inputs, targets = torch.randn(n, 1, 5), torch.randint(3, (n, 1))
-    result = method.backward(ALONE, model, functional.cross_entropy, inputs, targets, "sequential")
+    result = method.backward(ONE_PROCESS, model, functional.cross_entropy, inputs, targets, "sequential")
     assert len(result.risks) == 3
     return [p.grad for p in model.parameters()]
 
@@ -83,7 +83,7 @@ def test_median_of_a_networks_gradients() -> None:
     torch.manual_seed(1)
     model = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3))
     inputs, targets = torch.randn(11, 1, 5), torch.randint(3, (11, 1))
-    MicroBatchMedian(3).backward(ALONE, model, functional.cross_entropy, inputs, targets, "sequential")
+    MicroBatchMedian(3).backward(ONE_PROCESS, model, functional.cross_entropy, inputs, targets, "sequential")
     found = [p.grad for p in model.parameters()]
     each = []
     for rows in (slice(0, 4), slice(4, 8), slice(8, 11)):

@@ -11,7 +11,7 @@ import torch
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.environment_task import EnvironmentTask
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 TINY = (
     "experiment=spirals",

@@ -9,7 +9,7 @@ from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.environment_task import EnvironmentTask
 from lab.environment_task.schedule import Schedule
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 
 def _task(*overrides: str) -> EnvironmentTask:

@@ -15,7 +15,7 @@ import torch
 
 from lab import load_run
 from lab.environment_task import EnvironmentTask, task
-from lab.stop_signals import STOPPED
+from lab.machine.stop_signals import STOPPED
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 

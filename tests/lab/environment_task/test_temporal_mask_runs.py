@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from lab.runs import run_directory
+from lab.runs.one_run import run_directory
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 TEMPORAL = (

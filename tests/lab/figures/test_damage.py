@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.checksums import SUMS, refresh
+from lab.files.checksums import SUMS, refresh
 
 MakeFigures = Callable[..., tuple[int, str, str]]
 FILES = ("spirals/demo_runs.csv", "spirals/demo_curves.csv", "coinrun/levels.npz")

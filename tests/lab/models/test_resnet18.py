@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ilc.errors import UserError
+from lab.machine.torchvision_import import import_torchvision
 from lab.models import ResNet18
-from lab.torchvision_import import import_torchvision
 
 
 def test_full_width_is_torchvisions() -> None:

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from lab.configuration.compose import command_of, compose_experiment
-from lab.locked import lock
+from lab.files.locked import lock
 from lab.report.run_folders import find_runs
 from lab.report.run_record import Record, read_record
 from lab.runs import provenance, run
-from lab.runs.run_directory import RunDirectory
-from lab.runs.sweep import attempt, plan
+from lab.runs.one_run.run_directory import RunDirectory
+from lab.runs.sweep.sweep import attempt, plan
 
 NASTY = "<script>document.title='taken'</script>"
 """What somebody may call a folder or a value."""

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from ilc.errors import UserError
-from lab.runs import jobs
-from lab.runs.workers import Job
+from lab.runs.pool import jobs
+from lab.runs.pool.job import Job
 
 T = TypeVar("T")
 TOY = Path(__file__).parent / "toy"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ilc.aggregators.compare_variances import CompareVariances, variance
+from ilc.aggregators._compare_variances import CompareVariances, variance
 from ilc.errors import UserError
 from ilc.objectives import ObjectiveFunction, RiskFunction
 from lab.data import Batches, Environments

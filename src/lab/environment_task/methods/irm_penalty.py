@@ -16,7 +16,7 @@ from ilc.objectives import (
     RiskFunction,
     irm_penalty,
 )
-from ilc.objectives.irm import slope
+from ilc.objectives._irm import slope
 from lab.data import Environments
 from lab.environment_task.method import Method, Metrics
 from lab.environment_task.methods.irm_failures import WARNINGS, known_failure

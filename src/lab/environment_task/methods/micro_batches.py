@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ilc._processes import Processes, current
 from ilc.aggregators import Mean
 from ilc.errors import UserError
 from ilc.gradients import BackwardResult, environment_gradients
-from ilc.gradients.environment import trainable_parameters
+from ilc.gradients._environment import trainable_parameters
 from ilc.objectives import ObjectiveFunction
-from ilc.processes import Processes, current
 from lab.data import Batches, Environments, ExampleBatches
 from lab.environment_task.batches import BatchOptions
 from lab.environment_task.method import Method

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from torch import Tensor, nn, optim
 
 from ilc.aggregators import Mean
-from ilc.aggregators.base import check_threshold
+from ilc.aggregators._base import check_threshold
 from ilc.errors import UserError
 from ilc.gradients import BackwardResult
 from ilc.optim import CautiousAdam, TemporalMaskAdam

@@ -20,18 +20,18 @@ from numpy.lib.format import open_memmap
 from rich.console import Console
 from rich.progress import track
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
-from lab.atomic import write_json
 from lab.experiments.coinrun.collection_plan import HORIZON, CollectionOptions, Shard, shards
 from lab.experiments.coinrun.expert import Expert
 from lab.experiments.coinrun.game import FRAME_SHAPE, N_ACTIONS, frames_of, make_pinned_game
 from lab.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_VALIDATION
 from lab.experiments.coinrun.manifest import MANIFEST, damaged, hashes, read_manifest
 from lab.experiments.coinrun.play import draw_actions
-from lab.locked import locked
-from lab.runs.jobs import run_jobs
-from lab.runs.workers import Job
+from lab.files.atomic import write_json
+from lab.files.locked import locked
+from lab.runs.pool.job import Job
+from lab.runs.pool.jobs import run_jobs
 
 STATES_PER_WORKER = 20_000
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_VALIDATION
 
 HORIZON = 128

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ilc.errors import UserError
-from ilc.objectives.risks import kl_divergence
+from ilc.objectives._risks import kl_divergence
 from lab.data.environments import Environments, Split
 
 SOURCES = ("auto", "expert")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import torch
 
 from ilc.errors import UserError
-from lab.atomic import in_memory, write_atomically, write_json
 from lab.experiments.coinrun.network import ExpertNetwork
+from lab.files.atomic import in_memory, write_atomically, write_json
 
 SHIPPED = Path(__file__).parent / "shipped"
 

@@ -13,11 +13,11 @@ import pandas as pd
 import torch
 from rich.console import Console
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
-from lab.atomic import write_text
 from lab.experiments.coinrun.expert_options import ExpertOptions
-from lab.sealed import load_sealed, save_sealed
+from lab.files.atomic import write_text
+from lab.files.sealed import load_sealed, save_sealed
 
 from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
 

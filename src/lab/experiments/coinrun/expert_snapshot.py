@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from ilc.errors import UserError
-from lab.atomic import write_atomically, write_text
-from lab.sealed import load_sealed, save_sealed
+from lab.files.atomic import write_atomically, write_text
+from lab.files.sealed import load_sealed, save_sealed
 
 TABLES = ("curve.csv", "unseen.csv")
 """Kept as they are; the second is not there before unseen levels were played."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ilc.seeding import seed_for
+from ilc._seeding import seed_for
 from lab.experiments.coinrun.expert_options import ExpertOptions
 from lab.experiments.coinrun.expert_patches import PatchVecEnv
 from lab.experiments.coinrun.expert_record import ExpertRecord

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from lab.atomic import write_text
 from lab.experiments.coinrun.levels import UNSEEN
 from lab.experiments.coinrun.play import Policy, random_policy, success_on
+from lab.files.atomic import write_text
 
 from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
 

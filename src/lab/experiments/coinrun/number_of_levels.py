@@ -10,7 +10,7 @@ from scipy.stats import t
 from lab.experiments.coinrun.comparison import LEVEL
 from lab.experiments.coinrun.trials import UNMASKED
 
-RUNS = "coinrun_bc/number_of_levels_runs.csv"
+RUNS = "coinrun/number_of_levels_runs.csv"
 
 
 def read_number_of_levels(results: Path) -> pd.DataFrame:

@@ -11,11 +11,11 @@ from lab.experiments.coinrun.comparison import Comparison, compare
 from lab.figures.style import COLORS as ALL_COLORS
 from lab.figures.style import GREY, LABELS, data_sources
 
-FOLDER = Path("coinrun_bc/search/coinrun")
-FINALISTS = "coinrun_bc/finalists.csv"
-FINALISTS_LEVELS = "coinrun_bc/finalists_levels.csv"
+FOLDER = Path("coinrun/search/coinrun")
+FINALISTS = "coinrun/finalists.csv"
+FINALISTS_LEVELS = "coinrun/finalists_levels.csv"
 METHODS = {"adam": "Adam", "temporal_mask": LABELS["temporal_mask"]}
-"""Searches of ``conf/search/coinrun.yaml``, and what they are called here."""
+"""Searches of ``conf/search/coinrun/coinrun.yaml``, and what they are called here."""
 UNMASKED = "unmasked"
 """The mask's best configurations without the mask: Adam with settings that its own search may have missed."""
 COLORS = {"adam": ALL_COLORS["mean"], "temporal_mask": ALL_COLORS["temporal_mask"], UNMASKED: GREY}

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask
 from ilc.gradients import backward
-from ilc.gradients.shares.batch_norm import mixes_examples
+from ilc.gradients._example_terms.batch_norm import mixes_examples
 from lab.experiments.cost.workloads import WORKLOADS
 
 MASK = AndMask(0.2)

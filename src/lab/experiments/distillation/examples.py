@@ -10,8 +10,8 @@ from itertools import product
 import torch
 from torch import Tensor
 
+from ilc._seeding import generator_for
 from ilc.errors import UserError
-from ilc.seeding import generator_for
 
 
 @dataclass(frozen=True)

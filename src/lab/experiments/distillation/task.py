@@ -19,8 +19,8 @@ from lab.experiments.distillation.options import OptimizerOptions, TeachingOptio
 from lab.experiments.distillation.problem import Problem
 from lab.experiments.distillation.split import Split
 from lab.experiments.distillation.unroll import train, unroll
-from lab.runs.run_options import RunOptions
-from lab.runs.task import Metrics
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.task import Metrics
 
 CLIP = 1e8
 """Each component of the meta-gradient is kept within this (thesis, appendix C.2.2.2)."""

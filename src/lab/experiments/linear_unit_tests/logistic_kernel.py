@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ilc.kernels.compiled import prange, run
-from ilc.kernels.power_of_two import power_of_two
+from ilc.kernels._compiled import prange, run
+from ilc.kernels._power_of_two import power_of_two
 
 _AT_ONCE = 512
 """Examples whose outputs lie beside them in the first cache."""

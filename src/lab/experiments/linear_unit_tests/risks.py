@@ -11,7 +11,7 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-from ilc.kernels.compiled import usable
+from ilc.kernels._compiled import usable
 from lab.experiments.linear_unit_tests.logistic_kernel import gradient_sums, hessian_sums
 
 # Outputs held at once, [models, examples]: on a CPU they stay in its cache, a GPU wants them all.

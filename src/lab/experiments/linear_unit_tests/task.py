@@ -8,17 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ilc._seeding import seed_for
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.configuration.section import Section
 from lab.experiments.linear_unit_tests.data import SPLITS, UnitTests
 from lab.experiments.linear_unit_tests.draws import options_of, starting_weights
 from lab.experiments.linear_unit_tests.methods import METHODS, method_of
 from lab.experiments.linear_unit_tests.selection import best_draw, summary
 from lab.experiments.linear_unit_tests.steps import Models, train
-from lab.runs.run_options import RunOptions
-from lab.runs.task import Metrics
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.task import Metrics
 
 
 class LinearModels(nn.Module):

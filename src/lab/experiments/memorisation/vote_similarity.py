@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ilc.aggregators import AndMask, GradientStatistics
-from ilc.aggregators.base import agreement
+from ilc.aggregators._base import agreement
 
 
 def vote_similarity(

@@ -12,7 +12,7 @@ from ilc.gradients import EnvironmentGradients, example_local, example_loss, exa
 from lab.environment_task import EnvironmentTask
 from lab.environment_task.step_record import StepRecord
 from lab.experiments.memorisation.vote_similarity import vote_similarity
-from lab.runs.task import Metrics
+from lab.runs.one_run.task import Metrics
 
 THRESHOLDS = (0.1, 0.2, 0.4)
 VOTES: dict[str, Callable[..., EnvironmentGradients]] = {

@@ -28,17 +28,17 @@ LABELS = {
     "temporal_mask": "temporal AND-mask",
     "cautious_adam": "cautious Adam",
 }
-"""The searches of ``conf/search/neighbours_*.yaml``, and what their methods are called."""
+"""The searches of ``conf/search/neighbours/*.yaml``, and what their methods are called."""
 
 SEARCHED = {"spirals": "spirals", "colored_digits": "Colored MNIST"}
 """Experiments whose settings were searched, 20 trials for each method."""
 DRAWN_PROBLEMS = {"1": ("o", -0.2), "1s": ("D", 0.2)}
 """Of the unit tests, those in the picture: their marker and its place in a method's row."""
 FOLDER = Path("neighbours")
-UNIT_TESTS = Path("linear_unit_tests/neighbours/methods_runs.csv")
+UNIT_TESTS = FOLDER / "linear_unit_tests_runs.csv"
 TORCHJD = Path("linear_unit_tests/turned/torchjd_runs.csv")
-"""Problem 1s alone, because it trains one model at a time."""
-COST = Path("benchmark/neighbours.csv")
+"""Problem 1s alone, because TorchJD trains one model at a time. Linear unit tests keep this file."""
+COST = FOLDER / "cost.csv"
 
 
 def read_best(results: Path, experiment: str) -> pd.DataFrame:
@@ -50,7 +50,8 @@ def read_best(results: Path, experiment: str) -> pd.DataFrame:
 def read_unit_tests(results: Path) -> pd.DataFrame:
     """A row per method and ``problem``."""
     names = {"dataset.problem": "problem", "aggregator.kind": "kind"}
-    files = [pd.read_csv(results / name, dtype={"dataset.problem": str}) for name in (UNIT_TESTS, TORCHJD)]
+    there = [name for name in (UNIT_TESTS, TORCHJD) if (results / name).exists()]
+    files = [pd.read_csv(results / name, dtype={"dataset.problem": str}) for name in there]
     runs = pd.concat(files, ignore_index=True).rename(columns=names)
     # Aggregators have no method of the benchmark's, and TorchJD's share one aggregator.
     return runs.assign(method=runs.method.fillna(runs.kind.str.lower()).fillna(runs.aggregator))

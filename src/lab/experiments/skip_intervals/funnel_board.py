@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rich.progress import track
 from torch import Tensor
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.experiments.skip_intervals.domain import DomainData
 from lab.experiments.skip_intervals.funnel_course import (
     COLUMN,

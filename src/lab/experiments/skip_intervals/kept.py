@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ilc.errors import UserError
 from lab.experiments.skip_intervals.trajectories import Trajectories
-from lab.locked import locked
-from lab.sealed import sealed_or_made
+from lab.files.locked import locked
+from lab.files.sealed import sealed_or_made
 
 
 def kept(

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.experiments.skip_intervals.domain import DomainData
 from lab.experiments.skip_intervals.kept import kept
 from lab.experiments.skip_intervals.room_frames import Bytes, RoomSizes, floor_plans, with_runner

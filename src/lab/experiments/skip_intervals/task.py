@@ -19,8 +19,8 @@ from lab.experiments.skip_intervals.schedules import Exploration, ScheduledSampl
 from lab.experiments.skip_intervals.strip import png, strip
 from lab.experiments.skip_intervals.trajectories import Trajectories
 from lab.experiments.skip_intervals.unrolling import unrolled
-from lab.runs.run_options import RunOptions
-from lab.runs.task import Metrics
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.task import Metrics
 
 SHOWN = 6
 """Validation trajectories whose rollouts are drawn."""

@@ -19,7 +19,7 @@ METHODS = {
     "and_mask_l1": "AND-mask + L1",
     "and_mask_l2": "AND-mask + L2",
 }
-"""Searches of ``conf/search/spirals.yaml``, and what their methods are called in figures and tables."""
+"""Searches of ``conf/search/spirals/spirals.yaml`` -> what figures and tables call their methods."""
 
 JOINT = {
     f"{prefix}joint_{name}": (method, penalty)

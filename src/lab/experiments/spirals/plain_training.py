@@ -10,8 +10,8 @@ from lab.environment_task import EnvironmentTask
 from lab.experiments.measurement import OVERRIDES
 from lab.experiments.spirals.readings import PLAIN_STEPS, Reading
 from lab.experiments.spirals.together import train_together
-from lab.runs.run_options import RunOptions
-from lab.runs.subnormals import subnormals_are_zero
+from lab.machine.subnormals import subnormals_are_zero
+from lab.runs.one_run.run_options import RunOptions
 
 LR, WEIGHT_DECAY = 1e-2, 1e-4
 """Of the configuration that the thesis names its best."""

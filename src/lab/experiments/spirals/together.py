@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from ilc.optim import Regularizer
 from lab.environment_task import EnvironmentTask
-from lab.runs.task import Metrics
+from lab.runs.one_run.task import Metrics
 
 
 def train_together(

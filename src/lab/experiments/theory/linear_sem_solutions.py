@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ilc.consistency.derivatives import Loss
+from ilc._seeding import seed_for
+from ilc.consistency._derivatives import Loss
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.data import make_linear_sem
 
 METHODS: dict[str, float | None] = {

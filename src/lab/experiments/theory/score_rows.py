@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ilc.consistency.definition import Consistency
-from ilc.consistency.derivatives import Loss
-from ilc.consistency.second_order import quadratic
+from ilc.consistency._consistency import Consistency
+from ilc.consistency._derivatives import Loss
+from ilc.consistency._second_order import quadratic
 
 SETTINGS = ((0.01, 1e-3), (0.01, 1e-1), (0.1, 1e-3))
 """Epsilon and damping of every score; reported at damping 0.1, which 20 products per environment resolve."""

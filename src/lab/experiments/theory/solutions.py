@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-SMALL = Path("consistency/solutions_small.csv")
-PAPER_SIZE = Path("consistency/solutions_paper.csv")
+SMALL = Path("theory/solutions_small.csv")
+PAPER_SIZE = Path("theory/solutions_paper.csv")
 EPSILON, DAMPING = 0.01, 0.1
 """At which a score is reported."""
 

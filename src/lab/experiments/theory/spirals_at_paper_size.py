@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ilc.consistency.derivatives import Loss
-from ilc.consistency.large import LowRankExpansion, expand
-from ilc.consistency.network import environment_losses
+from ilc._seeding import generator_for
+from ilc.consistency._derivatives import Loss
+from ilc.consistency._large import LowRankExpansion, expand
+from ilc.consistency._network import environment_losses
 from ilc.objectives import RISKS
-from ilc.seeding import generator_for
 from lab.experiments.measurement import trained
 
 METHODS: dict[str, float | None] = {"mean": None, "and_mask": 0.9, "geometric_mean": 0.9}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ilc.errors import UserError
 
 if TYPE_CHECKING:
-    from lab.runs.task import Metrics, Task
+    from lab.runs.one_run.task import Metrics, Task
 
 
 def with_every_metric(task: Task) -> Metrics:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ilc.errors import UserError
-from lab.locked import lock
+from lab.files.locked import lock
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server

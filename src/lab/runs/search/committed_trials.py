@@ -13,13 +13,13 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from ilc.errors import UserError
-from lab.runs.run_key import overrides_in
 from lab.runs.search.claims import OneAsker
 from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS
 from lab.runs.search.space import Value, distribution, override
 from lab.runs.search.storage import STORAGE, open_storage
 from lab.runs.search.trial import overrides_of
+from lab.runs.tables.run_key import overrides_in
 
 ROW = "row"
 """Attribute of a trial that comes from a table: its row there, column -> text."""

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ilc.errors import UserError
+from lab.runs.one_run.selection import RULES
 from lab.runs.search.space import check_range
-from lab.runs.selection import RULES
 
 SAMPLERS = ("random", "tpe")
 DIRECTIONS = ("maximize", "minimize")

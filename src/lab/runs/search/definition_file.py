@@ -1,4 +1,7 @@
-"""Reading searches: files under ``conf/search/``, each of one search or of several that share most."""
+"""Reads searches: files ``conf/search/EXPERIMENT/NAME.yaml``.
+
+A file holds one search, or several that have most of their settings in common.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from ilc.errors import UserError
-from lab.configuration.groups import CONF
+from lab.configuration.groups import CONF, file_of
 from lab.configuration.keys import check_keys, fitting_name
 from lab.runs.search.definition import Definition
 
@@ -17,7 +20,7 @@ FOLDER = CONF / "search"
 
 
 def load_definition(name: str) -> Definition:
-    """Read ``conf/search/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
+    """Read ``conf/search/EXPERIMENT/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
 
     ``NAME/PART`` is one of the searches of a file with ``each``: what all of them share, and settings,
     ranges and a number of trials of its own.
@@ -36,10 +39,10 @@ def load_definition(name: str) -> Definition:
 def load_definitions(name: str) -> list[Definition]:
     """All searches of a file, or the one of a file's parts that is named, as ``load_definition``."""
     path, chosen = _file(name), None
-    if not path.exists() and "/" in name:
+    if path is None and "/" in name:
         path, chosen = _file(name.rpartition("/")[0]), name.rpartition("/")[2]
-    if not path.exists():
-        known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.yaml"))) or "none"
+    if path is None:
+        known = ", ".join(sorted(file.stem for file in FOLDER.glob("*/*.yaml"))) or "none"
         raise UserError(f"no search is called {name!r}: there are {known}. A file of your own ends in .yaml")
     values = _read(path)
     parts = values.pop("each", None)
@@ -63,8 +66,9 @@ def load_definitions(name: str) -> list[Definition]:
     ]
 
 
-def _file(name: str) -> Path:
-    return Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
+def _file(name: str) -> Path | None:
+    path = Path(name) if name.endswith(".yaml") else file_of("search", name)
+    return path if path is not None and path.exists() else None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
-from ilc.seeding import seed_for
+from ilc._seeding import seed_for
 from lab.runs.search.definition import Definition
 from lab.runs.search.space import Value, draw
 

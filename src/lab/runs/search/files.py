@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.configuration.compose import compose_experiment
-from lab.configuration.groups import CONF
+from lab.configuration.groups import CONF, file_of
 from lab.runs.search.definition import Definition
 from lab.runs.search.storage import open_storage
 from lab.runs.search.table import best_trial, table_file, tabulate_trials
@@ -20,10 +20,20 @@ RESULTS = CONF.parent / "results"
 """The committed results."""
 
 
+def experiment_of(definition: Definition) -> str:
+    """The experiment that a search belongs to: the folder of its file.
+
+    A file that lies elsewhere belongs to the experiment that it trains.
+    """
+    path = file_of("search", definition.name.partition("/")[0])
+    if path is None:
+        return str(compose_experiment(overrides_of(definition, {}))["name"])
+    return path.parent.name
+
+
 def table_path(definition: Definition) -> str:
     """Where the table of the trials belongs, below ``results/``."""
-    experiment = compose_experiment(overrides_of(definition, {}))["name"]
-    return f"{experiment}/search/{definition.name}_trials.csv"
+    return f"{experiment_of(definition)}/search/{definition.name}_trials.csv"
 
 
 def tuned_path(definition: Definition, results: Path) -> Path:

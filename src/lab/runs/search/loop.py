@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ilc.errors import UserError
-from lab.runs.jobs import Place, Pool, open_pool
-from lab.runs.jobs_progress import JobsProgress
-from lab.runs.run_files import LOG
+from lab.machine.stop_signals import finish_first, heed
+from lab.runs.one_run.run_files import LOG
+from lab.runs.pool.jobs import Place, open_pool
+from lab.runs.pool.jobs_progress import JobsProgress
+from lab.runs.pool.pool import Pool
 from lab.runs.search.asker import Asker
 from lab.runs.search.definition import Definition
 from lab.runs.search.trial import Result, check_overrides, folder_of
-from lab.stop_signals import finish_first, heed
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server

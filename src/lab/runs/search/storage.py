@@ -15,7 +15,7 @@ from optuna.storages import BaseStorage
 from optuna.study import StudyDirection
 
 from ilc.errors import UserError
-from lab.atomic import write_json
+from lab.files.atomic import write_json
 from lab.runs.search.definition import Definition
 from lab.runs.search.stored_trials import check_database, check_trials, damaged
 

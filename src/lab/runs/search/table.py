@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from ilc.errors import UserError
 from lab.configuration.compose import command_of
-from lab.runs.run_files import read_provenance, read_summary
+from lab.runs.one_run.run_files import read_provenance, read_summary
 from lab.runs.search.committed_trials import ROW, summary_in
 from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS

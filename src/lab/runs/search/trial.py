@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.configuration.compose import compose_experiment
-from lab.runs.run_files import LOG
+from lab.runs.one_run.run_files import LOG
+from lab.runs.pool.job import Job
 from lab.runs.search.definition import Definition
 from lab.runs.search.space import Value, first_value, override
-from lab.runs.sweep import WORKER, attempt
-from lab.runs.workers import Job
+from lab.runs.sweep.sweep import WORKER, attempt
 
 Result = dict[str, Any] | str
 """The summary of a trial's run, or why it failed."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from ilc.errors import UserError
-from lab.runs.export import as_files, row_order
-from lab.runs.run_key import KEY, RUN
+from lab.runs.tables.export import as_files, row_order
+from lab.runs.tables.run_key import KEY, RUN
 
 STOPPED = "stopped"
 PENDING, FAILED = "pending", "failed"

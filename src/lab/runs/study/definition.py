@@ -1,4 +1,4 @@
-"""What a study is: a file under ``conf/study/``, read and checked."""
+"""What a study is: a file ``conf/study/EXPERIMENT/NAME.yaml``, read and checked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from ilc.errors import UserError
-from lab.configuration.groups import CONF
+from lab.configuration.groups import CONF, file_of
 from lab.configuration.keys import check_keys
 from lab.runs.study.measurement_step import MeasurementStep
 from lab.runs.study.runs_step import RunsStep
@@ -50,20 +50,27 @@ class Study:
 
 
 def study_names() -> list[str]:
-    """All that lie in ``conf/study/``."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    """The names of all studies, by experiment."""
+    return [path.stem for path in sorted(FOLDER.glob("*/*.yaml"))]
+
+
+def experiment_of(name: str) -> str:
+    """The experiment that a study belongs to, which is the folder of its file."""
+    path = file_of("study", name)
+    if path is None:
+        raise UserError(_unknown(name))
+    return path.parent.name
 
 
 def load_study(name: str) -> Study:
-    """Read ``conf/study/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
+    """Read ``conf/study/EXPERIMENT/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
 
     Raises:
         UserError: no such file, a key that is unknown or missing, a value of another type.
     """
-    path = Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
-    if not path.exists():
-        known = ", ".join(study_names()) or "none"
-        raise UserError(f"no study is called {name!r}: there are {known}. A file of your own ends in .yaml")
+    path = Path(name) if name.endswith(".yaml") else file_of("study", name)
+    if path is None or not path.exists():
+        raise UserError(_unknown(name))
     try:
         values = OmegaConf.to_container(OmegaConf.load(path))
     except Exception as error:
@@ -84,6 +91,11 @@ def load_study(name: str) -> Study:
         raise UserError(f"{path}: steps must be a list of steps, each of them {' or '.join(KINDS)}")
     steps = tuple(_step(path, number, step) for number, step in enumerate(values["steps"], 1))
     return Study(path.stem, values["about"], values["cost"], steps, unfinished)
+
+
+def _unknown(name: str) -> str:
+    known = ", ".join(sorted(study_names())) or "none"
+    return f"no study is called {name!r}: there are {known}. A file of your own ends in .yaml"
 
 
 def _step(path: Path, number: int, values: object) -> Step:

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.runs.export import write_results_files
-from lab.runs.jobs import Place
-from lab.runs.jobs_progress import JobsProgress
+from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.definition import Study
+from lab.runs.tables.export import write_results_files
 
 WRITE_EVERY = 60.0
 """Seconds between two looks at what has been done meanwhile, to write it."""

@@ -23,11 +23,11 @@ from typing import Any
 import pandas as pd
 
 from ilc.errors import UserError
-from lab.runs.jobs import Place, run_jobs
-from lab.runs.jobs_progress import JobsProgress
+from lab.runs.pool.job import Job
+from lab.runs.pool.jobs import Place, run_jobs
+from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.committed_rows import as_text, read_rows
 from lab.runs.study.step import ResultPath
-from lab.runs.workers import Job
 
 PART = "part"
 """Column of a table that several parts make: which of them a row is of."""

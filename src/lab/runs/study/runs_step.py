@@ -14,15 +14,15 @@ from hydra.errors import HydraException
 from ilc.errors import UserError
 from lab.configuration.compose import command_of, compose_config, compose_experiment
 from lab.configuration.resolve import run_name
-from lab.runs.export import export_runs, identity_of
-from lab.runs.jobs import Place
-from lab.runs.jobs_progress import JobsProgress
-from lab.runs.run_files import FAILED, LOG
-from lab.runs.run_key import RUN, overrides_in, run_key
+from lab.runs.one_run.run_files import FAILED, LOG
+from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.committed_rows import FAILED as DIVERGED
 from lab.runs.study.committed_rows import PENDING, STOPPED, joined_files, read_run_rows, settled
 from lab.runs.study.step import ResultPath
-from lab.runs.sweep import WORKER, make, plan
+from lab.runs.sweep.sweep import WORKER, make, plan
+from lab.runs.tables.export import export_runs, identity_of
+from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,8 @@ from pathlib import Path
 import pandas as pd
 from optuna.trial import TrialState
 
-from lab.runs.export import export_runs
-from lab.runs.jobs import Place
-from lab.runs.jobs_progress import JobsProgress
-from lab.runs.run_key import RUN, overrides_in, run_key
+from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.search.committed_trials import ROW, n_complete, read_trials, take_over
 from lab.runs.search.definition import Definition
 from lab.runs.search.definition_file import load_definitions
@@ -23,6 +21,8 @@ from lab.runs.search.table import EMPTY
 from lab.runs.search.trial import folder_of
 from lab.runs.study.committed_rows import joined_files
 from lab.runs.study.step import ResultPath
+from lab.runs.tables.export import export_runs
+from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 
 @dataclass(frozen=True)

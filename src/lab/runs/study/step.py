@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 from ilc.errors import UserError
 from lab.configuration.keys import check_keys
-from lab.runs.jobs import Place
-from lab.runs.jobs_progress import JobsProgress
+from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs_progress import JobsProgress
 
 S = TypeVar("S")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from ilc._seeding import seed_for
 from ilc.errors import UserError
-from ilc.seeding import seed_for
 from lab.experiments.coinrun import collect as collecting
 from lab.experiments.coinrun import collection_plan as plan
 from lab.experiments.coinrun.collect import collect

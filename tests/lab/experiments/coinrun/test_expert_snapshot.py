@@ -13,7 +13,7 @@ from ilc.errors import UserError
 from lab.experiments.coinrun.expert_options import ExpertOptions
 from lab.experiments.coinrun.expert_snapshot import restore_snapshot, take_snapshot
 from lab.experiments.coinrun.expert_training import train_expert
-from lab.sealed import save_sealed
+from lab.files.sealed import save_sealed
 
 CPU = torch.device("cpu")
 OPTIONS = ExpertOptions(

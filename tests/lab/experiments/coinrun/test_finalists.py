@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ilc.objectives.risks import kl_divergence
+from ilc.objectives._risks import kl_divergence
 from lab.data import Split
 from lab.experiments.coinrun.levels import CLONING_TEST
 from lab.experiments.coinrun.measurements import finalists

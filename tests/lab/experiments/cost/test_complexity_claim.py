@@ -22,8 +22,8 @@ def _write(folder: Path, by_environments: list[float], by_examples: list[float],
     table = pd.DataFrame(rows).assign(model="perceptron 3 x 256", device="cpu", threads=2)
     # Where a peak could not be told from noise there is none.
     table.loc[table.environments == 32, "step_peak_mb"] = None
-    (folder / "benchmark").mkdir()
-    table.to_csv(folder / "benchmark" / "gradients.csv", index=False)
+    (folder / "cost").mkdir()
+    table.to_csv(folder / "cost" / "gradients.csv", index=False)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_a_row_per_way_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(gradients, "peak_in_own_process", in_own_process)
     monkeypatch.setattr(gradients, "FEW", 2)
-    table = gradients.parts(device="cpu", threads=1)["perceptron_3_x_256"]()["benchmark/gradients.csv"]
+    table = gradients.parts(device="cpu", threads=1)["perceptron_3_x_256"]()["cost/gradients.csv"]
     assert isinstance(table, pd.DataFrame)
     assert list(table.way[table.examples == 3]) == ways.available("perceptron 3 x 256", 3)
     assert list(table.way[table.examples == 1]) == ways.available("perceptron 3 x 256", 1)
@@ -112,7 +112,7 @@ def test_the_script_writes_what_it_prints(
 @pytest.mark.slow
 def test_processes_send_what_the_page_says(tmp_path: Path) -> None:
     """In two: 4 bytes per component for a mean, 5 for the AND-mask, 9 for the geometric mean; DDP sends 4."""
-    rows = processes.parts(steps=1)["processes_2"]()["benchmark/processes.csv"]
+    rows = processes.parts(steps=1)["processes_2"]()["cost/processes.csv"]
     assert isinstance(rows, pd.DataFrame)
     relative = dict(zip(rows.way, rows.times_ddp, strict=True))
     expected = {"plain (DDP)": 1, "mean": 1, "AND-mask": 1.25, "geometric mean": 2.25}

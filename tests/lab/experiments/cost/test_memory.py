@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.experiments.cost.measurements.gradients import print_peak_of
-from lab.experiments.cost.step_cost import peak_in_own_process
+from lab.experiments.step_cost import peak_in_own_process
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ilc.seeding import generator_for
+from ilc._seeding import generator_for
 from lab.experiments.distillation.mujoco_teacher import TrajectoryTeacher
 from lab.experiments.distillation.replicas import Convolution, Linear, Perceptron
 

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from lab.experiments.distillation.task import DistillationTask
-from lab.runs.task import Metrics
-from lab.stop_signals import STOPPED
+from lab.machine.stop_signals import STOPPED
+from lab.runs.one_run.task import Metrics
 
 SMALL = (
     "experiment=distillation",

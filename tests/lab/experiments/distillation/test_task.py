@@ -11,7 +11,7 @@ import torch
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.experiments.distillation.task import DistillationTask
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 SMALL = {
     "noisy_privileged": ["dataset.n_train=[16,24]", "dataset.dimensions=6", "dataset.teacher_units=[8]"],

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lab.experiments.irm.selection import LOOKS_AT, selected
-from lab.runs.selection import RULES
+from lab.runs.one_run.selection import RULES
 
 KEYS = ("train/accuracy", "validation/accuracy", "test/accuracy")
 

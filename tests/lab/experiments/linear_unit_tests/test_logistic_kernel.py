@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ilc.kernels import compiled
+from ilc.kernels import _compiled as compiled
 from lab.experiments.linear_unit_tests.logistic_kernel import gradient_sums, hessian_sums
 from lab.experiments.linear_unit_tests.risks import LogisticRisk
 

@@ -15,7 +15,7 @@ from lab.experiments.linear_unit_tests.draws import options_of, starting_weights
 from lab.experiments.linear_unit_tests.methods import METHODS
 from lab.experiments.linear_unit_tests.problems import PROBLEMS, TEST
 from lab.experiments.linear_unit_tests.task import LinearUnitTestsTask
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 N, E, N_SEEDS, N_DRAWS, STEPS = 40, 3, 2, 3, 6
 

@@ -13,7 +13,7 @@ from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.experiments.linear_unit_tests.selection import best_draw, summary
 from lab.experiments.linear_unit_tests.task import LinearUnitTestsTask
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 SMALL = [
     "experiment=linear_unit_tests",

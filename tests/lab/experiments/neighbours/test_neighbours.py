@@ -15,7 +15,7 @@ from lab.runs.search.definition_file import load_definitions
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
     """Two methods, of which only one was run on the spirals."""
-    for folder in (FOLDER, UNIT_TESTS.parent, TORCHJD.parent, COST.parent):
+    for folder in {FOLDER, UNIT_TESTS.parent, TORCHJD.parent, COST.parent}:
         (tmp_path / folder).mkdir(parents=True)
     for number, experiment in enumerate(SEARCHED):
         known = ["mean"] if experiment == "spirals" else ["mean", "mgda"]

@@ -11,7 +11,7 @@ import torch
 from ilc.errors import UserError
 from lab.experiments.skip_intervals.room_layouts import layouts
 from lab.experiments.skip_intervals.room_runner import RoomRunner
-from lab.sealed import save_sealed
+from lab.files.sealed import save_sealed
 
 SMALL = {"n_train": 60, "n_validation": 60}
 NOISY = {

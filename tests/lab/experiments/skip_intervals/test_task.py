@@ -17,8 +17,8 @@ from PIL import Image
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.experiments.skip_intervals.task import SkipIntervalsTask
-from lab.runs.run_options import RunOptions
-from lab.runs.runner import run
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.runner import run
 
 TINY = [
     "experiment=skip_intervals",

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ilc._seeding import generator_for
 from ilc.aggregators import AndMask, Mean, XorMask
 from ilc.errors import UserError
-from ilc.seeding import generator_for
 from lab.data import Environments
 from lab.experiments.spirals.gradient_correlations import (
     SignalGradients,

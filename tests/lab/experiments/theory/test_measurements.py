@@ -58,7 +58,7 @@ def test_the_parts_are_the_groups_of_the_committed_tables(root: Path) -> None:
     table = pd.read_csv(root / "results" / PAPER_SIZE)
     groups = table[["seed", "aggregator"]].drop_duplicates()
     assert list(paper_solutions.parts()) == [f"seed{s}-{name}" for s, name in groups.itertuples(index=False)]
-    table = pd.read_csv(root / "results" / "consistency" / "hessian_vector.csv")
+    table = pd.read_csv(root / "results" / "theory" / "hessian_vector.csv")
     assert list(hessian_vector.parts()) == list(table.aggregator.unique())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lab.stop_signals import STOPPED
+from lab.machine.stop_signals import STOPPED
 
 EPOCHS = 30
 TRIALS = 4

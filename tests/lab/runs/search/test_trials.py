@@ -162,7 +162,7 @@ def test_a_full_disk_is_not_the_trials_fault(
         raise UserError("cannot write") from OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr("lab.runs.sweep.run", full)
+        broken.setattr("lab.runs.sweep.sweep.run", full)
         with pytest.raises(UserError, match="cannot write"):
             search(wanted, tmp_path, 1)
     search(wanted, tmp_path, 1)

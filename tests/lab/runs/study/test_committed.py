@@ -14,14 +14,14 @@ import pytest
 
 from lab.configuration.compose import combinations, compose_config
 from lab.configuration.resolve import identity, resolve
-from lab.runs.run_key import overrides_in, run_key
 from lab.runs.search.definition_file import load_definitions
 from lab.runs.search.trial import overrides_of
-from lab.runs.study.definition import FOLDER, load_study, study_names
+from lab.runs.study.definition import FOLDER, experiment_of, load_study, study_names
 from lab.runs.study.measurement_step import MeasurementStep
 from lab.runs.study.runs_step import RunsStep
 from lab.runs.study.search_step import SearchStep
-from lab.runs.sweep_options import leave_out_foreign_options
+from lab.runs.sweep.foreign_options import leave_out_foreign_options
+from lab.runs.tables.run_key import overrides_in, run_key
 
 # Where and how a run is made, not what.
 NOT_THE_RUN = ("threads", "logger", "device", "data_dir")
@@ -62,7 +62,7 @@ def test_every_committed_file_is_made_by_exactly_one_study(root: Path) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_first_comment_is_the_command(name: str) -> None:
-    first = (FOLDER / f"{name}.yaml").read_text().splitlines()[0]
+    first = (FOLDER / experiment_of(name) / f"{name}.yaml").read_text().splitlines()[0]
     assert first == f"# python scripts/study.py {name}"
     assert STUDIES[name].about.endswith(".")
 
@@ -75,7 +75,7 @@ def run_of(overrides: list[str]) -> tuple[frozenset[str], int]:
 
 
 @cache
-def experiment_of(overrides: frozenset[str]) -> str:
+def identity_of(overrides: frozenset[str]) -> str:
     return identity(resolve(compose_config(sorted(overrides)), sweep=True))
 
 
@@ -91,8 +91,7 @@ def test_the_recorded_commands_are_the_studys_runs(step: RunsStep, root: Path) -
     }
     # What is not the same word by word may be the same experiment.
     left, lacking = (
-        {(experiment_of(run), seed) for run, seed in runs}
-        for runs in (planned - recorded, recorded - planned)
+        {(identity_of(run), seed) for run, seed in runs} for runs in (planned - recorded, recorded - planned)
     )
     assert lacking <= left
     assert lacking == left or step.may_diverge

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.checksums import SUMS, check
-from lab.runs.export import write_results_files
+from lab.files.checksums import SUMS, check
+from lab.runs.tables.export import write_results_files
 
 NAMES = ("b.csv", "a/x.csv", "a/x.npz", "tuned/best.yaml")
 

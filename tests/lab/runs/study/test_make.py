@@ -173,7 +173,7 @@ def test_runs_that_may_diverge_are_rows_without_metrics_and_others_are_an_error(
     study = load_study(str(trained(True)))
     assert [step.count(out, results) for step in study.steps] == [(4, 4), (2, 2)]
     # Nothing is left to do.
-    monkeypatch.setattr("lab.runs.sweep.run", None)
+    monkeypatch.setattr("lab.runs.sweep.sweep.run", None)
     make_study(study, out, results, 1)
     write_results(study, out, results)
     runs = pd.read_csv(results / "toy" / "lr_runs.csv")

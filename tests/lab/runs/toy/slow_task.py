@@ -10,7 +10,7 @@ import torch
 from toy_task import ToyTask
 
 from ilc.errors import UserError
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 
 class SlowTask(ToyTask):

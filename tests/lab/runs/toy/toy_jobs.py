@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.atomic import write_text
-from lab.locked import lock
-from lab.stop_signals import Stopped, asked, finish_first
+from lab.files.atomic import write_text
+from lab.files.locked import lock
+from lab.machine.stop_signals import Stopped, asked, finish_first
 
 
 def describe_process(word: str) -> tuple[str, int]:

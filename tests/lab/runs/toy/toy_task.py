@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 
 class ToyTask:

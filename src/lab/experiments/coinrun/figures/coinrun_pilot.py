@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-RUNS = "coinrun_bc/pilot_runs.csv"
+RUNS = "coinrun/pilot_runs.csv"
 STEPS_PER_EPOCH = 64
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from lab.experiments.coinrun.trials import METHODS, read_finalists_ends, read_trials
 
 N = 5
-RUNS = "coinrun_bc/table3_runs.csv"
+RUNS = "coinrun/table3_runs.csv"
 WIDE = "test KL, width 16, 512 steps of 64 states"
 NARROW = "test KL, width 8, {:,} steps of 32 states"
 KEPT = "kept share at the end"

@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 from lab.configuration.section import Section
 from lab.experiments.coinrun.expert_options import ExpertOptions
 from lab.experiments.measurement import Parts, Tables
-from lab.runs.device import choose_device
-from lab.runs.run_files import OUTPUTS
+from lab.runs.one_run.device import choose_device
+from lab.runs.one_run.run_files import OUTPUTS
 
 ROOT = Path(__file__).parents[5]
 NOT_OPTIONS = ("defaults", "device", "evaluate_levels", "ship", "snapshot", "hydra")

@@ -19,11 +19,11 @@ from lab.experiments.measurement import Parts, Tables, trained
 from lab.runs.search.tuned import with_rank
 
 STATES_AT_ONCE = 500
-RUNS = "coinrun_bc/finalists.csv"
+RUNS = "coinrun/finalists.csv"
 """A row per budget, method, rank, seed and evaluation; a run's last one has its time."""
-LEVELS = "coinrun_bc/finalists_levels.csv"
+LEVELS = "coinrun/finalists_levels.csv"
 """A row per budget, method, seed and test level: the divergence at the end, averaged over the ranks."""
-PLAY = "coinrun_bc/finalists_play.csv"
+PLAY = "coinrun/finalists_play.csv"
 """A row per player: random play, the expert, per budget, method and seed the best configuration's student."""
 
 
@@ -35,7 +35,7 @@ def parts(
     evaluations: int = 4,
     levels: int = 300,
 ) -> Parts:
-    """``coinrun_bc/finalists*.csv``: a part per budget, seed and method, one of random play and the expert.
+    """``coinrun/finalists*.csv``: a part per budget, seed and method, one of random play and the expert.
 
     Args:
         methods: of each the search whose best configurations in ``conf/tuned/searched/`` it trains, and

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lab.atomic import in_memory
 from lab.experiments.coinrun.expert import Expert, load_expert
 from lab.experiments.coinrun.game import MODES, frames_of, make_pinned_game
 from lab.experiments.coinrun.levels import CLONING_TRAIN
 from lab.experiments.coinrun.play import draw_actions
 from lab.experiments.measurement import Parts, Tables
+from lab.files.atomic import in_memory
 
 N_LEVELS = 6
 STEPS = 20

@@ -15,8 +15,8 @@ GROWTH = 1.5
 
 
 def claims(results: Path) -> list[Claim]:
-    """From ``benchmark/gradients.csv``: the section 3.1 perceptron, one vote per environment."""
-    costs = pd.read_csv(results / "benchmark" / "gradients.csv")
+    """From ``cost/gradients.csv``: the section 3.1 perceptron, one vote per environment."""
+    costs = pd.read_csv(results / "cost" / "gradients.csv")
     costs = costs[costs.model == NETWORK]
     masked, plain = (costs[costs.way == way].set_index(["environments", "examples"]) for way in (WAY, PLAIN))
     n_of_most = masked.groupby("examples").size().idxmax()

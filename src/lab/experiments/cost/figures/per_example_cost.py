@@ -9,7 +9,7 @@ import pandas as pd
 
 def tabulate(results: Path) -> pd.DataFrame:
     """A row per way; of each network time as multiples of a plain backward pass, and memory of the step."""
-    costs = pd.read_csv(results / "benchmark" / "gradients.csv")
+    costs = pd.read_csv(results / "cost" / "gradients.csv")
     costs = costs[costs.examples == 1]
     table = pd.DataFrame({"way": costs.way.unique()})
     for model in costs.model.unique():

@@ -9,7 +9,7 @@ import pandas as pd
 
 def tabulate(results: Path) -> pd.DataFrame:
     """A row per way: time in each number of processes, bytes beside those of DDP's gradients."""
-    costs = pd.read_csv(results / "benchmark" / "processes.csv")
+    costs = pd.read_csv(results / "cost" / "processes.csv")
     table = pd.DataFrame({"way": costs.way.unique()})
     for size in sorted(costs.processes.unique()):
         chosen = costs[costs.processes == size].set_index("way").loc[table.way]

@@ -12,20 +12,20 @@ from functools import partial
 import pandas as pd
 import torch
 
-from lab.experiments.cost.step_cost import (
+from lab.experiments.cost.ways import FEW, ONE_BY_ONE, PLAIN, WAYS, available, hooked
+from lab.experiments.cost.workloads import WORKLOADS, batch, model_of
+from lab.experiments.measurement import Parts, Tables
+from lab.experiments.step_cost import (
     Step,
     default_device,
     median_milliseconds,
     peak_in_own_process,
     print_peak,
 )
-from lab.experiments.cost.ways import FEW, ONE_BY_ONE, PLAIN, WAYS, available, hooked
-from lab.experiments.cost.workloads import WORKLOADS, batch, model_of
-from lab.experiments.measurement import Parts, Tables
 
 
 def parts(steps: int | None = None, device: str | None = None, threads: int = 2) -> Parts:
-    """``benchmark/gradients.csv``: a part per network.
+    """``cost/gradients.csv``: a part per network.
 
     Args:
         steps: timed steps per fast way (default: a number that suits the network).
@@ -53,7 +53,7 @@ def _measure(name: str, steps: int, device: str, threads: int) -> Tables:
         for row in _measure_pair(name, *pair, steps, device, threads):
             rows.append({"model": name, "environments": pair[0], "examples": pair[1], **row})
             rows[-1] |= {"device": device, "threads": threads}
-    return {"benchmark/gradients.csv": pd.DataFrame(rows)}
+    return {"cost/gradients.csv": pd.DataFrame(rows)}
 
 
 def _measure_pair(

@@ -10,13 +10,13 @@ import pandas as pd
 import torch
 
 from ilc.optim import TemporalMaskAdam
-from lab.experiments.cost.step_cost import default_device, synchronize
 from lab.experiments.measurement import Parts, Tables
-from lab.torchvision_import import import_torchvision
+from lab.experiments.step_cost import default_device, synchronize
+from lab.machine.torchvision_import import import_torchvision
 
 
 def parts(steps: int | None = None, device: str | None = None, threads: int = 1) -> Parts:
-    """``benchmark/temporal_mask.csv``: the fastest of many alternating steps; seconds on an idle machine.
+    """``cost/temporal_mask.csv``: the fastest of many alternating steps; seconds on an idle machine.
 
     Args:
         steps: timed steps per optimizer (default: 100).
@@ -57,4 +57,4 @@ def _measure(steps: int, device: str, threads: int) -> Tables:
         }
         for name, seconds in fastest.items()
     ]
-    return {"benchmark/temporal_mask.csv": pd.DataFrame(rows)}
+    return {"cost/temporal_mask.csv": pd.DataFrame(rows)}

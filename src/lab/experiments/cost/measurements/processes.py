@@ -26,11 +26,11 @@ from torch.nn.parallel import DistributedDataParallel
 from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean
 from ilc.distributed import backward, joined
 from ilc.errors import UserError
-from lab.experiments.cost.step_cost import median_milliseconds
 from lab.experiments.measurement import Parts, Tables
+from lab.experiments.step_cost import median_milliseconds
 from lab.models import MLP
-from lab.runs.jobs import run_jobs
-from lab.runs.workers import Job
+from lab.runs.pool.job import Job
+from lab.runs.pool.jobs import run_jobs
 
 PROCESSES = (1, 2)
 N_ENVIRONMENTS, N_EXAMPLES, N_FEATURES, N_CLASSES = 16, 64, 256, 10
@@ -43,7 +43,7 @@ AGGREGATORS: dict[str, Aggregator] = {
 
 
 def parts(steps: int | None = None, device: str | None = None) -> Parts:
-    """``benchmark/processes.csv``: the medians of rank 0, on a machine with a core for every process.
+    """``cost/processes.csv``: the medians of rank 0, on a machine with a core for every process.
 
     Args:
         steps: timed steps per way; None for 40.
@@ -72,7 +72,7 @@ def _measure(size: int, steps: int) -> Tables:
             if isinstance(result, UserError):
                 raise result
             rows += result if name == "0" else []
-    return {"benchmark/processes.csv": pd.DataFrame(rows)}
+    return {"cost/processes.csv": pd.DataFrame(rows)}
 
 
 def steps_of(rank: int, size: int, port: int, steps: int) -> list[dict[str, Any]]:

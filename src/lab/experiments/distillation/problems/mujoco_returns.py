@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ilc._seeding import generator_for
 from ilc.errors import UserError
-from ilc.seeding import generator_for
 from lab.experiments.distillation.examples import Examples, ProblemData, Replicas
 from lab.experiments.distillation.mujoco_rollouts import STEPS, rollouts
 from lab.experiments.distillation.mujoco_teacher import TrajectoryTeacher

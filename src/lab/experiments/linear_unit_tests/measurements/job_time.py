@@ -19,7 +19,7 @@ from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.experiments.linear_unit_tests.task import LinearUnitTestsTask
 from lab.experiments.measurement import Parts, Tables
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 THEIRS = {"plain": "ERM", "irm_penalty": "IRMv1", "iga": "IGA", "and_mask_published": "ANDMask"}
 """Our names to the ones of the authors' script."""

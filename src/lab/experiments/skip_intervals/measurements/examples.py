@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from lab.atomic import in_memory
 from lab.configuration.compose import compose_experiment
 from lab.configuration.section import Section
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.skip_intervals.domain import Domain
 from lab.experiments.skip_intervals.trajectories import Trajectories
+from lab.files.atomic import in_memory
 
 SHOWN = 6
 DOMAINS = {"room_runner": (), "funnel_board": ("dataset.perturbed=true",)}

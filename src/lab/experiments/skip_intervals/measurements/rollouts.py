@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from lab.atomic import in_memory
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.skip_intervals.rollouts import roll_out
 from lab.experiments.skip_intervals.task import SHOWN, SkipIntervalsTask
+from lab.files.atomic import in_memory
 from lab.runs import load_run
-from lab.runs.sweep import WORKER, plan, train
+from lab.runs.sweep.sweep import WORKER, plan, train
 
 
 def parts(

@@ -11,9 +11,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from ilc._seeding import generator_for
 from ilc.aggregators import AndMask, XorMask
 from ilc.errors import UserError
-from ilc.seeding import generator_for
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.spirals.gradient_correlations import (
     SignalGradients,

@@ -16,7 +16,7 @@ from lab.data.spirals import MECHANISM_DIMENSIONS
 from lab.experiments.measurement import Parts, Tables, trained
 from lab.experiments.spirals.input_weights import INPUT_WEIGHTS, REGULARISERS
 from lab.models import MLP
-from lab.runs.run_options import RunOptions
+from lab.runs.one_run.run_options import RunOptions
 
 
 def parts(seeds: int = 3) -> Parts:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ilc._seeding import generator_for
 from ilc.aggregators import AndMask
-from ilc.seeding import generator_for
 from lab.figures.claims import Claim
 
 N_PROBLEMS, N_ENVIRONMENTS, N_PARAMETERS, N_STEPS = 100, 8, 20, 200

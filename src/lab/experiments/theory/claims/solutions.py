@@ -9,7 +9,7 @@ import pandas as pd
 from lab.experiments.theory.solutions import DAMPING, EPSILON, PAPER_SIZE
 from lab.figures.claims import Claim
 
-NOISE = Path("consistency/linear_regression_noise.csv")
+NOISE = Path("theory/linear_regression_noise.csv")
 
 
 def claims(results: Path) -> list[Claim]:

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from lab.figures.style import COLORS, GREY, LABELS, new_figure, stamp
 
-CURVES = Path("consistency/linear_regression.csv")
-NOISE = Path("consistency/linear_regression_noise.csv")
+CURVES = Path("theory/linear_regression.csv")
+NOISE = Path("theory/linear_regression_noise.csv")
 
 
 def draw(results: Path) -> Figure:

@@ -12,9 +12,9 @@ from functools import partial
 
 import pandas as pd
 
-from ilc.consistency.large import expand
-from ilc.consistency.second_order import score_expansions
-from ilc.seeding import generator_for
+from ilc._seeding import generator_for
+from ilc.consistency._large import expand
+from ilc.consistency._second_order import score_expansions
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.theory.spirals_at_paper_size import train_network
 
@@ -23,7 +23,7 @@ EPSILON = 0.01
 
 
 def parts(steps: Sequence[int] = (20, 60)) -> Parts:
-    """``consistency/hessian_vector.csv``: a part per aggregator, two to four minutes each.
+    """``theory/hessian_vector.csv``: a part per aggregator, two to four minutes each.
 
     Args:
         steps: Lanczos steps per environment.
@@ -53,4 +53,4 @@ def _measure(method: str, steps: tuple[int, ...]) -> Tables:
                     "cpu_seconds": expanded + time.process_time() - began,
                 }
             )
-    return {"consistency/hessian_vector.csv": pd.DataFrame(rows)}
+    return {"theory/hessian_vector.csv": pd.DataFrame(rows)}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lab.experiments.measurement import Parts, Tables, trained
 from lab.experiments.theory import linear_regression
-from lab.experiments.theory.small_problems_task import SmallProblemsTask
+from lab.experiments.theory.task import SmallProblemsTask
 
 METHODS = ("mean", "and_mask", "geometric_mean")
 NOISE = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 0.3)
@@ -20,8 +20,8 @@ N_WEIGHTS = 5
 def parts(seeds: int = 20) -> Parts:
     """A part per aggregator and level of noise, seconds each; all seeds are trained together.
 
-    ``consistency/linear_regression.csv`` holds the weights along training without noise,
-    ``consistency/linear_regression_noise.csv`` the final weights and risks at every level.
+    ``theory/linear_regression.csv`` holds the weights along training without noise,
+    ``theory/linear_regression_noise.csv`` the final weights and risks at every level.
 
     Args:
         seeds: how many, from 0.
@@ -32,7 +32,7 @@ def parts(seeds: int = 20) -> Parts:
 
 
 def _measure(name: str, noise: float, n_seeds: int) -> Tables:
-    problem = ["experiment=small_problems", "problem=noisy_regression", f"noise={noise}"]
+    problem = ["experiment=theory", "problem=noisy_regression", f"noise={noise}"]
     run = trained([*problem, f"method={name}", f"n_seeds={n_seeds}"])
     assert isinstance(run.task, SmallProblemsTask)
     inputs = run.task.problem.inputs
@@ -40,7 +40,7 @@ def _measure(name: str, noise: float, n_seeds: int) -> Tables:
         {"aggregator": name, "noise": noise, "seed": seed, **_described(theta, inputs[seed])}
         for seed, theta in enumerate(run.task.model.solutions())
     ]
-    tables: Tables = {"consistency/linear_regression_noise.csv": pd.DataFrame(finals)}
+    tables: Tables = {"theory/linear_regression_noise.csv": pd.DataFrame(finals)}
     if noise == 0:
         rows = []
         for seed, start in enumerate(run.task.problem.start):
@@ -50,7 +50,7 @@ def _measure(name: str, noise: float, n_seeds: int) -> Tables:
                 weights = [metrics[f"seed{seed}/weight/{i}"] for i in range(N_WEIGHTS)]
                 theta = torch.tensor(weights, dtype=torch.float64)
                 rows.append({"aggregator": name, "seed": seed, "step": metrics["step"], **_weights(theta)})
-        tables["consistency/linear_regression.csv"] = pd.DataFrame(rows)
+        tables["theory/linear_regression.csv"] = pd.DataFrame(rows)
     return tables
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ilc.consistency.second_order import score_expansions
+from ilc.consistency._second_order import score_expansions
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.theory.score_rows import SETTINGS, described, risks_at
 from lab.experiments.theory.solutions import PAPER_SIZE
@@ -15,7 +15,7 @@ from lab.experiments.theory.spirals_at_paper_size import METHODS, train_network
 
 
 def parts(seeds: int = 10) -> Parts:
-    """``consistency/solutions_paper.csv``: a part per seed and aggregator, one to two minutes each.
+    """``theory/solutions_paper.csv``: a part per seed and aggregator, one to two minutes each.
 
     Args:
         seeds: how many, from 0.

@@ -15,15 +15,15 @@ from lab.experiments.measurement import Parts, Tables, trained
 from lab.experiments.theory.linear_sem_solutions import METHODS, TEST_NAME, linear_sem_solutions
 from lab.experiments.theory.problems import PROBLEMS, Problem
 from lab.experiments.theory.score_rows import exact_scores
-from lab.experiments.theory.small_problems_task import SmallProblemsTask
 from lab.experiments.theory.solutions import SMALL
+from lab.experiments.theory.task import SmallProblemsTask
 from lab.runs import LoadedRun
 
 RESULTS = Path(__file__).parents[5] / "results"
 
 
 def parts(seeds: int = 10, linear_sem_runs: str | Path = RESULTS / "irm" / "linear_runs.csv") -> Parts:
-    """``consistency/solutions_small.csv``: a part per problem and method, ten minutes in all.
+    """``theory/solutions_small.csv``: a part per problem and method, ten minutes in all.
 
     Args:
         seeds: how many, from 0.
@@ -101,5 +101,5 @@ def score_small(problem_name: str, n_seeds: int, method: str, threshold: float |
 def solved(problem: str, n_seeds: int, method: str, threshold: float | None) -> LoadedRun:
     """The run of a problem."""
     chosen = [] if threshold is None else [f"agreement_threshold={threshold}"]
-    shared = ["experiment=small_problems", f"problem={problem}", f"n_seeds={n_seeds}", f"method={method}"]
+    shared = ["experiment=theory", f"problem={problem}", f"n_seeds={n_seeds}", f"method={method}"]
     return trained([*shared, *chosen])

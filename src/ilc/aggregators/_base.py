@@ -1,0 +1,116 @@
+"""What an aggregator is: statistics of environment gradients in, one update out."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ilc.aggregators._statistics import GradientStatistics
+from ilc.errors import UserError
+
+
+class Combined(NamedTuple):
+    """The update for one parameter tensor and the share of its components that were kept (0-d)."""
+
+    update: Tensor
+    kept_share: Tensor
+
+
+class Aggregator:
+    """Combines the gradients of E environments into one update per parameter tensor.
+
+    A new aggregator is a subclass with ``combine`` in a file of its own. Non-finite gradients are
+    never masked away: they stay visible in the update.
+    """
+
+    needs_logs: ClassVar[bool] = False
+    """Whether ``combine`` looks at ``log_sum``."""
+    needs_squares: ClassVar[bool] = False
+    """Whether ``combine`` looks at ``square_sum``."""
+    needs_magnitudes: ClassVar[bool] = False
+    """Whether ``combine`` looks at ``magnitude_sum``."""
+    needs_votes: ClassVar[bool] = True
+    """Whether ``combine`` looks at anything but ``total``; if not, one backward pass will do."""
+    needs_environments: ClassVar[bool] = True
+    """Whether it makes a difference to which environment an example belongs."""
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether ``combine`` returns the mean, whatever the votes are."""
+        return False
+
+    @property
+    def sums_on_request(self) -> tuple[str, ...]:
+        """Which of ``ON_REQUEST`` the ways of obtaining gradients gather for ``combine``."""
+        asked = {
+            "log_sum": self.needs_logs,
+            "square_sum": self.needs_squares,
+            "magnitude_sum": self.needs_magnitudes,
+        }
+        return tuple(name for name, needed in asked.items() if needed)
+
+    def combine(self, statistics: GradientStatistics) -> Combined:
+        """Return the update and the kept share for one parameter tensor."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What is remembered from step to step; nothing, unless an aggregator says so."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue from there."""
+
+    def __call__(self, gradients: Tensor) -> Tensor:
+        """Combine stacked gradients ``[E, *shape]`` into one update ``[*shape]`` of the same type.
+
+        Raises:
+            UserError: no environments, or not a floating-point tensor with an environment axis.
+        """
+        if gradients.ndim < 1 or gradients.shape[0] < 1 or not gradients.is_floating_point():
+            raise UserError(
+                f"gradients must be a floating-point tensor [E, *shape] with at least one environment, "
+                f"got {gradients.dtype} of shape {tuple(gradients.shape)}: stack one gradient per environment"
+            )
+        statistics = GradientStatistics.zeros(gradients[0], self.sums_on_request).add_(gradients)
+        return self.combine(statistics).update.to(gradients.dtype)
+
+
+def check_threshold(agreement_threshold: float) -> float:
+    """Return the threshold as a float, or raise UserError when it is outside [0, 1]."""
+    valid = isinstance(agreement_threshold, (int, float)) and not isinstance(agreement_threshold, bool)
+    if not valid or not 0.0 <= agreement_threshold <= 1.0:
+        raise UserError(
+            f"agreement_threshold must lie in [0, 1], got {agreement_threshold!r}: "
+            "0 keeps every component, 1 only those whose sign agrees in all environments"
+        )
+    return float(agreement_threshold)
+
+
+def agreement(statistics: GradientStatistics, agreement_threshold: float) -> Tensor:
+    """Boolean mask of the components with |sum of signs| >= threshold * E (paper, section 2.3).
+
+    Whole numbers are compared, so a tie at the threshold is always kept: 1e-9 absorbs the rounding of
+    products such as 0.55 * 20, which is a little more than 11 in floating point.
+    """
+    return statistics.sign_sum.abs() >= votes_required(statistics.n_environments, agreement_threshold)
+
+
+def votes_required(n_environments: int, agreement_threshold: float) -> int:
+    """The smallest |sum of signs| that ``agreement`` keeps."""
+    return math.ceil((agreement_threshold - 1e-9) * n_environments)
+
+
+def masked(update: Tensor, keep: Tensor, rescale: bool) -> Combined:
+    """Zero what is not kept; with ``rescale`` divide by the kept share of this tensor.
+
+    A tensor of which nothing is kept stays zero (thesis, appendix B.2).
+    """
+    kept_share = keep.mean(dtype=update.dtype) if keep.numel() else torch.ones_like(update.sum())
+    # A product rather than a selection: NaN * 0 is NaN, so a broken gradient cannot hide.
+    update = update * keep
+    if rescale:
+        update = update / kept_share.where(kept_share > 0, 1.0)
+    return Combined(update, kept_share)

@@ -1,0 +1,27 @@
+"""GradDrop: one sign per component, drawn in proportion to its magnitude."""
+
+from __future__ import annotations
+
+from ilc.aggregators._base import Combined
+from ilc.aggregators._drawing import DrawingAggregator
+from ilc.aggregators._one_sign import count_of_sign, sum_of_sign
+from ilc.aggregators._statistics import GradientStatistics
+
+
+class GradDrop(DrawingAggregator):
+    """Keep the positive gradients with probability ``P = (1 + sum g / sum |g|) / 2``, else the negative ones.
+
+    Source: Chen et al., arXiv 2010.06808, algorithm 1, with its defaults: f the identity, no leak.
+    Deviation: divided by E, so that environments of one sign make the mean, and not E times as much.
+    """
+
+    needs_magnitudes = True
+
+    def combine(self, statistics: GradientStatistics) -> Combined:
+        """Return the drawn sign's part of the mean, and the share of environments that it is of."""
+        assert statistics.magnitude_sum is not None, "gathered because needs_magnitudes is set"
+        purity = (1 + statistics.total / statistics.magnitude_sum.clamp_min(1e-38)) / 2
+        drawn = (purity > self.uniform(purity)).to(purity.dtype) * 2 - 1
+        count = count_of_sign(statistics, drawn)
+        update = sum_of_sign(statistics, drawn) / statistics.n_environments
+        return Combined(update, (count / statistics.n_environments).mean(dtype=update.dtype))

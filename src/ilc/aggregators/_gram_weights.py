@@ -1,0 +1,49 @@
+"""TorchJD's aggregators that need only the Gram matrix of the gradients."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ilc.aggregators._joint import Weighting
+from ilc.errors import UserError
+
+KINDS = ("UPGrad", "MGDA", "DualProj", "PCGrad", "IMTLG", "AlignedMTL", "Krum")
+"""TorchJD's classes; those that need cvxpy are left out."""
+
+
+class GramWeights(Weighting):
+    """The weights that a class of TorchJD finds for the Gram matrix over all parameters (arXiv 2406.16232).
+
+    TorchJD's own result on the matrix of all gradients, whatever tensors they lie in. Needs ``torchjd``
+    (``pip install 'ilc[torchjd]'``).
+
+    Args:
+        kind: one of ``KINDS``: ``UPGrad`` conflicts with no environment, ``MGDA`` is the shortest convex
+            combination, and so on: https://torchjd.org.
+        options: of that class.
+
+    Raises:
+        UserError: TorchJD is not installed, or has no such class.
+    """
+
+    needs_rows = True
+
+    def __init__(self, kind: str = "UPGrad", options: dict[str, Any] | None = None) -> None:
+        if kind not in KINDS:
+            raise UserError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        try:
+            torchjd: Any = import_module("torchjd.aggregation")
+            self._weighting = getattr(torchjd, f"{kind}Weighting")(**(options or {}))
+        except ImportError as error:
+            raise UserError("GramWeights needs TorchJD and its solver: pip install 'ilc[torchjd]'") from error
+        self.kind = kind
+
+    def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
+        """What TorchJD says; the Gram matrix in double precision, in which its solvers work."""
+        assert gram is not None, "gathered because needs_rows is set"
+        each = [self._weighting(one) for one in gram.double().reshape(-1, *gram.shape[-2:])]
+        return torch.stack(each).view(gram.shape[:-1]).to(gram)

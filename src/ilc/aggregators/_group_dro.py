@@ -1,0 +1,51 @@
+"""GroupDRO: environments with a high risk weigh more from step to step."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ilc.aggregators._joint import Weighting
+from ilc.errors import UserError
+
+
+class GroupDro(Weighting):
+    """Follow the worst environments (Sagawa et al., arXiv 1911.08731, algorithm 1).
+
+    ``q_e <- q_e exp(step_size R_e)``, divided by their sum; the update is ``sum_e q_e g_e``. q begins uniform
+    and is remembered from step to step; environments keep their place along the first axis of a batch.
+
+    Args:
+        step_size: of q, at least 0; 0 is the mean. The authors and DomainBed: 0.01.
+
+    Raises:
+        UserError: a step size that is negative or not finite, or another number of environments than before.
+    """
+
+    def __init__(self, step_size: float = 0.01) -> None:
+        if not 0 <= step_size < math.inf:
+            raise UserError(f"step_size must be finite and at least 0, got {step_size!r}")
+        self.step_size = step_size
+        self.log_q: Tensor | None = None
+
+    def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
+        """The new q, which adds up to 1."""
+        before = torch.zeros_like(risks) if self.log_q is None else self.log_q.to(risks)
+        if before.shape != risks.shape:
+            raise UserError(
+                f"GroupDro remembers {before.shape[-1]} environments, got {risks.shape[-1]}: give every step "
+                "all of them, in one order"
+            )
+        # Logarithms, in which nothing overflows.
+        self.log_q = (before + self.step_size * risks).log_softmax(-1)
+        return self.log_q.exp()
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Log q, once there is one."""
+        return {} if self.log_q is None else {"log_q": self.log_q}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue from there."""
+        self.log_q = state.get("log_q")

@@ -1,0 +1,18 @@
+"""What the environments of one sign add up to, from sums over all of them."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ilc.aggregators._statistics import GradientStatistics
+
+
+def sum_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
+    """The sum of the gradients of that sign, 1 or -1 per component: ``(total + sign * sum |g|) / 2``."""
+    assert statistics.magnitude_sum is not None, "gathered because needs_magnitudes is set"
+    return (statistics.total + sign * statistics.magnitude_sum) / 2
+
+
+def count_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
+    """How many there are: ``(E + sign * sum of signs) / 2``; one that is exactly 0 counts as half of each."""
+    return (statistics.n_environments + sign * statistics.sign_sum) / 2

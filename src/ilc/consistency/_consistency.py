@@ -1,0 +1,95 @@
+"""The consistency of a solution: how far environments disagree about what is as good as it.
+
+Paper, section 2.1, equation 2. For every ordered pair of environments (e, e'), e = e' included,
+
+    gap(e, e') = max over theta in N_e of |L_e'(theta) - L_e(theta*)|
+
+where N_e is the path-connected region around theta* in which ``L_e(theta) <= L_e(theta*) + epsilon``.
+The largest gap is the *inconsistency* (thesis, equation 3.1: 0 would be best, epsilon is the least
+that can be reached when the risks are unbounded). Its negative is the *consistency* (paper: higher
+is better), which is what ``consistency_score`` returns.
+
+Deviation: the paper's formula subtracts ``L_e(theta)``, its proofs and Remark 2 ``L_e(theta*)``. With
+the first, two environments with curvature ratio r would score epsilon |r - 1| and identical ones 0;
+only the second gives the epsilon r and the epsilon that the paper derives, so it is used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ilc.consistency._derivatives import Loss
+from ilc.errors import UserError
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """A consistency score and where it comes from.
+
+    Attributes:
+        inconsistency: largest gap over all pairs, in units of the risk; lower is better.
+        pair: the environments (e, e') of that gap: e sees no harm, e' does.
+        step: ``theta - theta*`` that reaches it, ``[P]``.
+        gaps: gap of every pair, ``[E, E]``, float64.
+        estimate: ``second order`` or ``lower bound on the inconsistency``.
+        negative_curvature: what a second-order score leaves out: the most negative curvature of any
+            environment, as a share of the largest positive one. Well above rounding, ``theta_star`` is no
+            minimum of that environment's risk; infinite, it is a maximum.
+    """
+
+    inconsistency: float
+    pair: tuple[int, int]
+    step: Tensor
+    gaps: Tensor
+    estimate: str
+    negative_curvature: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The paper's sign: minus the inconsistency, higher is better."""
+        return -self.inconsistency
+
+
+def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) -> None:
+    """Raise UserError for fewer than two losses, parameters that are no finite vector, or epsilon <= 0."""
+    if len(losses) < 2:
+        raise UserError(f"consistency compares environments: give at least two losses, got {len(losses)}")
+    if theta_star.ndim != 1 or not len(theta_star) or not theta_star.is_floating_point():
+        raise UserError(
+            f"theta_star must be a floating-point vector [P], got {theta_star.dtype} of shape "
+            f"{tuple(theta_star.shape)}: flatten the parameters"
+        )
+    if not bool(theta_star.isfinite().all()):
+        raise UserError("theta_star contains NaN or infinity")
+    if not 0 < epsilon < float("inf"):
+        raise UserError(f"epsilon must be a finite number above 0, got {epsilon!r}")
+
+
+def share_of_negative(lowest: float, largest: float) -> float:
+    """``negative_curvature`` from the lowest and the largest curvature of all environments."""
+    if lowest >= 0:
+        return 0.0
+    return -lowest / largest if largest > 0 else float("inf")
+
+
+def check_minimum(share: float, damping: float, dtype: torch.dtype) -> None:
+    """Raise UserError where the negative curvature that is left out is above damping and rounding."""
+    if share <= max(damping, torch.finfo(dtype).eps ** 0.5):
+        return
+    what = "a maximum" if share == float("inf") else "a saddle"
+    remedy = "" if share >= 1 else f" give a damping of at least {share:.1g}, which counts it as flat,"
+    raise UserError(
+        f"theta_star is {what} of an environment's risk, with a negative curvature of {share:.2g} times the "
+        f"largest positive one, and a second-order score knows minima alone: train further,{remedy} or take "
+        "method='search' (ilc.consistency.search), which follows the risks themselves"
+    )
+
+
+def worst_pair(values: Tensor) -> tuple[int, int]:
+    """Row and column of the largest entry ``[E, E]``."""
+    flat = int(values.argmax())
+    return flat // len(values), flat % len(values)

@@ -1,0 +1,72 @@
+"""Invariant Learning Consistency: what consistency an algorithm can be expected to reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import stats
+from torch import Tensor
+
+from ilc.consistency._derivatives import Loss
+from ilc.consistency._score import consistency_score
+from ilc.errors import UserError
+
+
+@dataclass(frozen=True)
+class LearningConsistency:
+    """Expected consistency over initialisations (paper, equation 3).
+
+    Attributes:
+        mean: average score, the paper's sign (higher is better; the thesis reports its negative).
+        low: lower end of the Student t interval of the mean, whose unit is the initialisation.
+        high: upper end.
+        confidence: level of the interval.
+        scores: every single score.
+    """
+
+    mean: float
+    low: float
+    high: float
+    confidence: float
+    scores: tuple[float, ...]
+
+
+def invariant_learning_consistency(
+    train: Callable[[Tensor], Tensor],
+    initialisations: Iterable[Tensor],
+    losses: Sequence[Loss],
+    epsilon: float,
+    method: str = "quadratic",
+    confidence: float = 0.95,
+    **options: Any,
+) -> LearningConsistency:
+    """Train from every initialisation and average the consistency of what is reached.
+
+    Args:
+        train: the algorithm: initial parameters ``[P]`` to the solution ``[P]``.
+        initialisations: draws of the initial parameters; at least two.
+        losses: E risks that the solutions are judged by.
+        epsilon: see ``consistency_score``, as are ``method`` and ``options``.
+        method: how each solution is scored.
+        confidence: of the interval, between 0 and 1.
+        options: of the method.
+
+    Raises:
+        UserError: fewer than two initialisations, a confidence outside (0, 1), or what
+            ``consistency_score`` refuses.
+    """
+    if not 0 < confidence < 1:
+        raise UserError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    scores = [
+        consistency_score(losses, train(start), epsilon, method, **options) for start in initialisations
+    ]
+    n = len(scores)
+    if n < 2:
+        raise UserError(f"an interval needs at least two initialisations, got {n}")
+    mean = math.fsum(scores) / n
+    spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (n - 1))
+    half = float(stats.t.ppf(0.5 + confidence / 2, n - 1)) * spread / math.sqrt(n)
+    return LearningConsistency(mean, mean - half, mean + half, confidence, tuple(scores))

@@ -1,0 +1,113 @@
+"""The form for large networks: Hessian-vector products only, a Hessian is never formed.
+
+One Lanczos run per environment (not per pair) finds the directions in which its risk curves. For a
+pair of environments everything happens in the span of both sets of directions and both gradients:
+outside of it both risks curve by the added diagonal alone, so the small problem solved there has
+the same maximum as the large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ilc.consistency._derivatives import LocalRisk, Loss
+from ilc.consistency._expansion import Expansion
+from ilc.consistency._lanczos import lanczos
+
+_ROWS_AT_ONCE = 2**14  # parameters per block when inner products are summed in float64
+
+
+@dataclass(frozen=True)
+class LowRankExpansion:
+    """Risk of one environment whose positive curvature is ``directions' diag(curvatures) directions``.
+
+    Attributes:
+        risk: its value at the solution.
+        gradient: ``[P]``.
+        curvatures: ``[K]`` positive Ritz values, float64.
+        directions: ``[K, P]`` orthonormal Ritz vectors.
+        lowest: the smallest Ritz value, below 0 where the risk is not convex.
+    """
+
+    risk: float
+    gradient: Tensor
+    curvatures: Tensor
+    directions: Tensor
+    lowest: float = 0.0
+
+
+def expand(
+    loss: Loss, theta_star: Tensor, lanczos_steps: int, generator: torch.Generator
+) -> LowRankExpansion:
+    """Expand one environment's risk with ``lanczos_steps`` Hessian-vector products."""
+    local = LocalRisk(loss, theta_star)
+    steps = min(lanczos_steps, len(theta_star))
+    start = torch.randn(len(theta_star), generator=generator, dtype=theta_star.dtype)
+    values, vectors = lanczos(local.hessian_times, start, steps, generator)
+    curved = values > 0
+    return LowRankExpansion(local.risk, local.gradient, values[curved], vectors[curved], float(values[0]))
+
+
+class SharedSpans:
+    """Turns pairs of low-rank expansions into small dense ones, from one table of inner products."""
+
+    def __init__(self, expansions: Sequence[LowRankExpansion], diagonal: float) -> None:
+        self._expansions = expansions
+        self._diagonal = diagonal
+        # Gradients are scaled to unit length so that one tolerance fits every row.
+        self._norms = [float(e.gradient.norm()) for e in expansions]
+        rows = [_rows(e, norm) for e, norm in zip(expansions, self._norms, strict=True)]
+        ends = torch.tensor([len(r) for r in rows]).cumsum(0).tolist()
+        self._slices = [slice(end - len(r), end) for end, r in zip(ends, rows, strict=True)]
+        self._rows = rows
+        self._products = _inner_products(rows)
+        # Rounding of the rows' own dtype decides which combinations of them are still independent.
+        self._tolerance = 1e2 * torch.finfo(expansions[0].directions.dtype).eps
+
+    def pair(self, e: int, other: int) -> tuple[Expansion, Expansion, Tensor]:
+        """Both expansions in an orthonormal basis of their joint span, and that basis as weights.
+
+        The last coordinate stands for any direction outside the span, where there is one.
+        """
+        index = torch.cat([torch.arange(s.start, s.stop) for s in (self._slices[e], self._slices[other])])
+        weights, rotation = torch.linalg.eigh(self._products[index][:, index])
+        kept = weights > self._tolerance * weights[-1].clamp(min=1.0)
+        whiten = rotation[:, kept] / weights[kept].sqrt()
+        return self._reduced(e, index, whiten), self._reduced(other, index, whiten), whiten
+
+    def step(self, e: int, other: int, coordinates: Tensor, whiten: Tensor) -> Tensor:
+        """The step ``[P]`` that has these coordinates (the part outside the span is left out)."""
+        rows = torch.cat([self._rows[e], self._rows[other]])
+        return (whiten @ coordinates[: whiten.shape[1]]).to(rows.dtype) @ rows
+
+    def _reduced(self, e: int, index: Tensor, whiten: Tensor) -> Expansion:
+        expansion = self._expansions[e]
+        inner = whiten.mT @ self._products[index, self._slices[e]]
+        along, gradient = inner[:, :-1], inner[:, -1] * self._norms[e]
+        n_parameters = len(expansion.gradient)
+        size = len(inner) + (len(inner) < n_parameters)
+        curvature = torch.zeros(size, size, dtype=torch.float64)
+        curvature[: len(inner), : len(inner)] = (along * expansion.curvatures) @ along.mT
+        curvature.diagonal().add_(self._diagonal)
+        padded = torch.zeros(size, dtype=torch.float64)
+        padded[: len(inner)] = gradient
+        return Expansion(expansion.risk, padded, curvature)
+
+
+def _rows(expansion: LowRankExpansion, norm: float) -> Tensor:
+    gradient = expansion.gradient / norm if norm > 0 else expansion.gradient
+    return torch.cat([expansion.directions, gradient.unsqueeze(0)])
+
+
+def _inner_products(rows: Sequence[Tensor]) -> Tensor:
+    """Inner products of all rows, summed in float64 a block of parameters at a time."""
+    n_rows, n_parameters = sum(len(r) for r in rows), rows[0].shape[1]
+    products = torch.zeros(n_rows, n_rows, dtype=torch.float64)
+    for start in range(0, n_parameters, _ROWS_AT_ONCE):
+        block = torch.cat([r[:, start : start + _ROWS_AT_ONCE] for r in rows]).double()
+        products.addmm_(block, block.mT)
+    return products

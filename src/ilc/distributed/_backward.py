@@ -1,0 +1,120 @@
+"""``ilc.backward`` in several processes, each with some of the environments."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from ilc import gradients as ways
+from ilc._processes import current
+from ilc.aggregators import Aggregator, GradientStatistics
+from ilc.aggregators._joint import JointAggregator
+from ilc.distributed._buffers import MeanOfBuffers
+from ilc.distributed._exchange import summed
+from ilc.errors import UserError
+from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
+from ilc.gradients._batches import Batch
+from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._trials.findings import settled
+from ilc.gradients._ways.joint_loss import jointly
+from ilc.objectives import ObjectiveFunction
+
+
+def backward(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Batch,
+    targets: Batch,
+    aggregator: Aggregator,
+    gradients: str = "vectorized",
+) -> BackwardResult:
+    """Fill ``.grad``, in every process alike, as ``ilc.backward`` would with the environments of all.
+
+    Every process of torch.distributed's default group calls it, with the same model and aggregator; alone
+    it is ``ilc.backward``. Masks are equal wherever the gradients of the environments are: counts of signs
+    are whole numbers. Sums of gradients are equal up to the rounding of their order.
+
+    BatchNorm in training mode normalises every environment by its own batch, and the running statistics end
+    as the mean over all E. Dropout draws from the random numbers of each process: seed them differently.
+
+    Args:
+        model: with the same parameters and buffers in every process. It is not wrapped in
+            DistributedDataParallel, which averages before anybody can vote; for that see
+            ``register_ddp_hook``.
+        loss_fn: as for ``ilc.backward``.
+        inputs: ``[E_r, N, ...]``, the environments of this process: any number, other than the others'
+            perhaps, or none at all; or a list of E_r tensors ``[N_e, ...]`` of different sizes.
+        targets: ``[E_r, N, ...]``, or a list alike.
+        aggregator: how the gradients of all become one update.
+        gradients: the way to obtain them. ``pooled`` weighs the processes by their number of examples.
+
+    Returns:
+        Risks and penalties ``[E]`` of all environments in the order of the ranks, the same in every process.
+
+    Raises:
+        UserError: as ``ilc.backward``; a process has died; BatchNorm in training mode, where it would need
+            the examples of all processes at once.
+    """
+    processes = current()
+    if processes.size == 1:
+        return ways.backward(model, loss_fn, inputs, targets, aggregator, gradients)
+    if gradients in (*PER_EXAMPLE, "pooled") and mixes_examples(model):
+        raise UserError(
+            f"gradients={gradients} normalises over the whole batch under BatchNorm, of which each of the "
+            f"{processes.size} processes holds a part: take a model with GroupNorm (model.norm=group where "
+            "that is a choice), or one process"
+        )
+    pooled = gradients == "pooled"
+    mine = inputs.shape[:2].numel() if pooled and isinstance(inputs, Tensor) else len(inputs)
+    counts = processes.gathered(mine)
+    if not sum(counts):
+        raise UserError("no process has an environment: give at least one of them a batch [E, N, ...]")
+    buffers = MeanOfBuffers(model)
+    if mine:
+        local = ways.environment_gradients(
+            model, loss_fn, inputs, targets, aggregator, gradients, counts, processes
+        )
+    elif isinstance(aggregator, JointAggregator):  # Nothing to add, but asked to look at the others'.
+        local = jointly(model, loss_fn, [], [], aggregator, "sequential", counts, processes)
+    else:
+        local = _of_no_environments(model, aggregator)
+    reports = _reports(local, counts, processes.rank, pooled)
+    if pooled:
+        for each in local.statistics.values():
+            each.total = each.total * mine
+    others = [reports, *buffers.changes(counts, processes.rank)]
+    statistics, (reports, *changes) = summed(local.statistics, sum(counts), aggregator, others, processes)
+    buffers.apply(changes)
+    settled(model)
+    risks, penalties = (reports / sum(counts) if pooled else reports).unbind()
+    return ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
+
+
+def mixes_examples(model: nn.Module) -> bool:
+    """Whether a BatchNorm of the model normalises by the batch at hand."""
+    layers = [layer for layer in model.modules() if isinstance(layer, _BatchNorm)]
+    return any(layer.training or layer.running_mean is None for layer in layers)
+
+
+def _of_no_environments(model: nn.Module, aggregator: Aggregator) -> EnvironmentGradients:
+    """What a process adds that has no environment: nothing."""
+    parameters = trainable_parameters(model)
+    statistics = {
+        name: GradientStatistics.zeros(p, aggregator.sums_on_request) for name, p in parameters.items()
+    }
+    nothing = next(iter(parameters.values())).new_zeros(0)
+    return EnvironmentGradients(nothing.detach(), statistics, nothing.detach())
+
+
+def _reports(local: EnvironmentGradients, counts: list[int], rank: int, pooled: bool) -> Tensor:
+    """Risks and penalties of all environments ``[2, E]``, the others' zero; pooled ``[2, 1]``, weighted."""
+    like = next(iter(local.statistics.values())).total
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    penalties = torch.zeros_like(local.risks) if local.penalties is None else local.penalties
+    own = torch.stack([local.risks, penalties]).to(dtype)
+    if pooled:
+        return own.sum(1, keepdim=True) * counts[rank]
+    reports = own.new_zeros(2, sum(counts))
+    reports[:, sum(counts[:rank]) : sum(counts[: rank + 1])] = own
+    return reports

@@ -1,0 +1,136 @@
+"""The masks inside DistributedDataParallel, for training loops with one environment per process."""
+
+# Without `from __future__ import annotations`: DDP compares its hook's annotations with types.
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from ilc._precision import widened
+from ilc.aggregators import ON_REQUEST, Aggregator, GradientStatistics
+from ilc.aggregators._joint import JointAggregator
+from ilc.distributed._votes import packed, unpacked
+from ilc.errors import UserError
+
+
+def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) -> None:
+    """Let DDP combine the gradients of the processes with an aggregator instead of averaging them.
+
+    Every process trains on the batches of one environment: E is the number of processes. The loop stays as
+    it is (``loss.backward()``); each bucket of gradients travels together with its signs, in one byte per
+    component up to 127 processes and two beyond, and overlaps with the backward pass as always::
+
+        model = DistributedDataParallel(model)
+        register_ddp_hook(model, AndMask(agreement_threshold=0.8))
+
+    Exact: every gradient has one vote, that of the whole batch of its process. Where this would not be so,
+    the backward pass ends with an error: gradients accumulated over several backward passes (what is summed
+    has been masked before), and passes under ``no_sync`` (nobody would vote). BatchNorm normalises by each
+    process's batch; its running statistics are rank 0's, as always in DDP. With several environments per
+    process, gradient accumulation or another number of environments, use ``ilc.distributed.backward``.
+
+    Args:
+        model: wrapped, without a hook of its own.
+        aggregator: any but a ``JointAggregator``.
+
+    Raises:
+        UserError: not a DDP model, such an aggregator, SyncBatchNorm, which mixes the environments, or
+            gradients that are left from before.
+    """
+    if not isinstance(model, DistributedDataParallel):
+        raise UserError(
+            f"register_ddp_hook needs a model in DistributedDataParallel, got {type(model).__name__}: wrap "
+            "it, or use ilc.distributed.backward with the model as it is"
+        )
+    if isinstance(aggregator, JointAggregator):
+        raise UserError(
+            f"{type(aggregator).__name__} looks at all parameters together, and DistributedDataParallel "
+            "sends some after others: take ilc.distributed.backward with the model as it is"
+        )
+    if any(isinstance(layer, nn.SyncBatchNorm) for layer in model.modules()):
+        raise UserError(
+            "SyncBatchNorm normalises the environments together, so none has a gradient of its own: take "
+            "BatchNorm or GroupNorm"
+        )
+    for name, parameter in model.module.named_parameters():
+        if parameter.requires_grad:
+            parameter.register_hook(_Guard(model, name, parameter))
+    model.register_comm_hook(None, _Hook(model.process_group, aggregator).aggregate)
+
+
+class _Guard:
+    """Called with a parameter's gradient before it is accumulated: ends passes that would not be exact."""
+
+    def __init__(self, model: DistributedDataParallel, name: str, parameter: nn.Parameter) -> None:
+        self._model, self._name, self._parameter = model, name, parameter
+
+    def __call__(self, gradient: Tensor) -> None:
+        if not self._model.require_forward_param_sync:
+            raise UserError(
+                "a backward pass under no_sync lets no environment vote: leave no_sync out, or use "
+                "ilc.distributed.backward, which takes several batches per process"
+            )
+        before = self._parameter.grad
+        if before is not None and bool(before.any()):
+            raise UserError(
+                f"{self._name} has a gradient from an earlier backward pass, and what is added to it cannot "
+                "be masked exactly: call optimizer.zero_grad() before each backward pass, or use "
+                "ilc.distributed.backward, which takes several batches per process"
+            )
+
+
+class _Hook:
+    """The communication hook: the sums of a bucket and of its signs, then one update per parameter."""
+
+    def __init__(self, group: dist.ProcessGroup, aggregator: Aggregator) -> None:
+        self._group, self._aggregator = group, aggregator
+
+    def aggregate(
+        self,
+        state: object,
+        bucket: dist.GradBucket,  # type: ignore[name-defined]
+    ) -> torch.futures.Future[torch.Tensor]:
+        """What DDP calls for each bucket."""
+        gradients, n = bucket.buffer(), self._group.size()
+        total = widened(gradients)  # Half precision would be out of range before it is divided by E.
+        votes = packed(total.sign(), n) if self._aggregator.needs_votes else None
+        also = {name: ON_REQUEST[name](total) for name in self._aggregator.sums_on_request}
+        beside = [self._reduced(message) for message in (votes, *also.values()) if message is not None]
+        sums = self._reduced(total).get_future()
+
+        def combined(_: object) -> Tensor:
+            for work in beside:
+                work.wait()
+            self._combine(total, None if votes is None else unpacked(votes, len(total), n), also, bucket)
+            return gradients  # type: ignore[no-any-return]
+
+        future: torch.futures.Future[Tensor] = sums.then(combined)
+        return future
+
+    def _combine(
+        self,
+        total: Tensor,
+        votes: Tensor | None,
+        also: dict[str, Tensor],
+        bucket: dist.GradBucket,  # type: ignore[name-defined]
+    ) -> None:
+        """Put each parameter's update in the place of its gradient in the bucket."""
+        signs = None if votes is None else votes.to(total.dtype)
+        for gradient in bucket.gradients():
+            start = gradient.storage_offset() - bucket.buffer().storage_offset()
+
+            def of_this(flat: Tensor, like: Tensor = gradient, start: int = start) -> Tensor:
+                return flat.as_strided(like.shape, like.stride(), flat.storage_offset() + start)
+
+            statistics = GradientStatistics(
+                self._group.size(),
+                of_this(total),
+                total.new_full((), torch.nan) if signs is None else of_this(signs),
+                **{name: of_this(values) for name, values in also.items()},
+            )
+            gradient.copy_(self._aggregator.combine(statistics).update)
+
+    def _reduced(self, message: Tensor) -> Any:
+        return dist.all_reduce(message, group=self._group, async_op=True)

@@ -1,0 +1,136 @@
+"""What every way of obtaining environment gradients takes and returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from ilc.aggregators import GradientStatistics
+from ilc.errors import UserError
+from ilc.gradients._passes.graph import check_graph
+from ilc.objectives import Objective, RiskFunction
+
+__all__ = [
+    "EnvironmentGradients",
+    "RiskFunction",
+    "as_objective",
+    "checked_objective",
+    "checked_risk",
+    "dense",
+    "differentiated",
+    "scalar_objective",
+    "trainable_parameters",
+]
+
+
+class EnvironmentGradients(NamedTuple):
+    """Risks ``[E]`` and, for each trainable parameter, the statistics of its E gradients.
+
+    ``penalties`` ``[E]``, unscaled, are zero where the objective is the risk alone. All are float32 or wider,
+    whatever the model's type.
+    """
+
+    risks: Tensor
+    statistics: dict[str, GradientStatistics]
+    penalties: Tensor | None = None
+
+
+def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters that training may change, by name.
+
+    Raises:
+        UserError: there are none, one has no shape yet, or one is complex.
+    """
+    parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    if not parameters:
+        raise UserError("the model has no trainable parameter: set requires_grad=True on at least one")
+    lazy = next((name for name, p in parameters.items() if is_lazy(p)), None)
+    if lazy is not None:
+        raise UserError(
+            f"{lazy} has no shape before the first pass: call the model once on a batch, and make the "
+            "optimizer then"
+        )
+    for name, p in parameters.items():
+        if p.is_complex():
+            raise UserError(
+                f"{name} is complex ({p.dtype}), and a complex gradient has no sign to vote with: keep real "
+                "and imaginary part as a real parameter, and call torch.view_as_complex on it in forward"
+            )
+    return parameters
+
+
+def differentiated(loss: Tensor, model: nn.Module, parameters: dict[str, nn.Parameter]) -> tuple[Tensor, ...]:
+    """The loss's gradients, dense; of a parameter that it does not reach zeros, which are no vote.
+
+    Raises:
+        UserError: as ``check_graph``.
+    """
+    check_graph(loss, model)
+    found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True, materialize_grads=True)
+    return tuple(dense(gradient) for gradient in found)
+
+
+def dense(gradient: Tensor) -> Tensor:
+    """The gradient with its zeros written out: a row that no example looked up casts no vote."""
+    return gradient if gradient.layout == torch.strided else gradient.to_dense()
+
+
+def checked_risk(risk: Tensor) -> Tensor:
+    """The risk itself, if it is a differentiable scalar.
+
+    Raises:
+        UserError: it is not a scalar, or no trainable parameter reaches it.
+    """
+    _check_scalar(risk)
+    if not risk.requires_grad:
+        raise UserError(
+            "the risk does not depend on any trainable parameter: check that the model and loss_fn "
+            "neither detach nor run under torch.no_grad()"
+        )
+    return risk
+
+
+def _check_scalar(risk: Tensor) -> None:
+    if risk.ndim != 0:
+        raise UserError(
+            f"loss_fn must return the mean risk of one environment, a scalar, got shape {tuple(risk.shape)}: "
+            "average over the examples"
+        )
+    if risk.is_complex():
+        raise UserError(
+            f"loss_fn must return a real risk, got {risk.dtype}: take its absolute value or its real part"
+        )
+
+
+def as_objective(value: Tensor | Objective) -> Objective:
+    """The objective itself, or the one whose loss is this risk.
+
+    Raises:
+        UserError: neither, or an objective of anything but tensors.
+    """
+    parts = value if isinstance(value, Objective) else (value,)
+    strange = next((part for part in parts if not isinstance(part, Tensor)), None)
+    if strange is not None or not isinstance(value, (Tensor, Objective)):
+        raise UserError(
+            "loss_fn must return the mean risk of one environment, a scalar tensor, or an Objective of "
+            f"three, got {type(value if strange is None else strange).__name__}"
+        )
+    return value if isinstance(value, Objective) else Objective(value, value, torch.zeros_like(value))
+
+
+def scalar_objective(value: Tensor | Objective) -> Objective:
+    """The same, if it is real scalars: under ``vmap`` one cannot see whether it can be differentiated."""
+    objective = as_objective(value)
+    for part in objective:
+        _check_scalar(part)
+    return objective
+
+
+def checked_objective(value: Tensor | Objective) -> Objective:
+    """The same, its loss checked as ``checked_risk`` does."""
+    objective = scalar_objective(value)
+    checked_risk(objective.loss)
+    return objective

@@ -1,0 +1,136 @@
+"""The rule of convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
+
+from ilc._precision import wide_type
+from ilc.gradients._example_terms.terms import Shares, product, whole
+from ilc.kernels._compiled import usable
+from ilc.kernels._convolution_signs import Window, convolution_signs
+
+# Measured on CPUs: a convolution wins where each weight collects from more positions than these.
+_MANY_POSITIONS = 64
+
+_WEIGHT_GRADIENT: dict[int, Callable[..., Tensor]] = {3: conv1d_weight, 4: conv2d_weight, 5: conv3d_weight}
+
+Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
+
+
+def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Output gradient times input patches, with any stride, padding, dilation and groups."""
+    x, delta, padding = prepared = _prepared(layer, x, delta, layer.weight.dtype)
+    many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
+    if isinstance(layer, nn.Conv2d) and not many:
+        weight = _by_patches(layer, x, delta, padding)
+    else:
+        weight = _by_convolution(layer, x, delta, padding)
+    weight = weight._replace(signs=_signs_by_kernel(layer, *prepared))
+    return {"weight": weight, "bias": whole(lambda s: delta[s].flatten(2).sum(2))}
+
+
+def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor:
+    """The weight's gradient from a whole batch."""
+    x, delta, padding = _prepared(layer, x, delta, wide_type(layer.weight.dtype))
+    how = (layer.stride, padding, layer.dilation, False, [0] * len(padding), layer.groups)
+    weight = layer.weight.detach().to(x.dtype)
+    _, gradient, _ = torch.ops.aten.convolution_backward(delta, x, weight, None, *how, (False, True, False))
+    result: Tensor = gradient
+    return result
+
+
+def _prepared(
+    layer: Convolution, x: Tensor, delta: Tensor, dtype: torch.dtype
+) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """Input and output gradient in one type (under autocast they differ), and the zero padding to come."""
+    x, delta = x.to(dtype), delta.to(dtype)
+    if layer.padding_mode == "zeros" and not isinstance(layer.padding, str):
+        return x, delta, layer.padding
+    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+    return F.pad(x, layer._reversed_padding_repeated_twice, mode=mode), delta, (0,) * (x.ndim - 2)
+
+
+def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
+    """One convolution whose groups are the examples: no patch is ever written down."""
+
+    def one_example(values: Tensor) -> Tensor:
+        # Flat first, because an image of one pixel counts as contiguous in any layout, and keeps its strides.
+        return values.contiguous().view(-1).view(1, -1, *values.shape[2:])
+
+    def weight(s: slice) -> Tensor:
+        n = len(x[s])
+        shares = _WEIGHT_GRADIENT[x.ndim](
+            one_example(x[s]),
+            (n * layer.out_channels, *layer.weight.shape[1:]),
+            one_example(delta[s]),
+            layer.stride,
+            padding,
+            layer.dilation,
+            n * layer.groups,
+        )
+        return shares.view(n, *layer.weight.shape)
+
+    return whole(weight)
+
+
+def _signs_by_kernel(
+    layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]
+) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
+    """The kernel for the usual convolutions of images; None for others."""
+    usual = isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.dilation == (1, 1)
+    if not usual or x.dtype != torch.float32 or not (usable(x) and usable(delta)):
+        return None
+
+    def last(values: Tensor) -> Tensor:
+        return values.permute(0, 2, 3, 1).contiguous()
+
+    def signs(ones: Tensor, normed: Tensor, normalised: Tensor) -> Tensor:
+        sum_normed = convolution_gradient(layer, x, normalised)
+        window = Window(layer.kernel_size, layer.stride, padding)  # type: ignore[arg-type]
+        counted = convolution_signs(last(x), last(delta), window, ones, normed, last(sum_normed))
+        return counted.permute(0, 3, 1, 2).contiguous()
+
+    return signs
+
+
+def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
+    """A matrix product with the patches, in the layout ``[out, kernel height, kernel width, in]``."""
+    groups, (kh, kw) = layer.groups, layer.kernel_size
+    per_group = x.shape[1] // groups
+    height, width = delta.shape[2:]
+
+    def weight(s: slice) -> Callable[[slice, Tensor], Tensor]:
+        # Channels last, so that a patch is made of a few long runs of memory.
+        padded = F.pad(x[s], (padding[1], padding[1], padding[0], padding[0]))
+        padded = padded.permute(0, 2, 3, 1).contiguous()
+        n, row, column = padded.stride(0), padded.stride(1), padded.stride(2)
+        patches = padded.as_strided(
+            (len(padded), groups, height, width, kh, kw, per_group),
+            (
+                n,
+                per_group,
+                row * layer.stride[0],
+                column * layer.stride[1],
+                row * layer.dilation[0],
+                column * layer.dilation[1],
+                1,
+            ),
+        ).reshape(len(padded), groups, height * width, kh * kw * per_group)
+        flat = delta[s].reshape(len(padded), groups, -1, height * width)
+        if groups == 1:
+            return lambda rows, scratch: product(flat[:, 0, rows], patches[:, 0], scratch)
+        return lambda rows, scratch: flat @ patches
+
+    def restore(total: Tensor) -> Tensor:
+        return total.view(-1, kh, kw, per_group).permute(0, 3, 1, 2)
+
+    def arrange(weight: Tensor) -> Tensor:
+        return weight.permute(0, 2, 3, 1).flatten(1)
+
+    n_rows = delta.shape[1] if groups == 1 else 1
+    return Shares(weight, n_rows, restore, arrange, height * width * kh * kw * x.shape[1])

@@ -1,0 +1,139 @@
+"""Each example's share of a layer's parameter gradients, rebuilt from its input and output gradient.
+
+One rule per kind of layer. A rule sees the layer, its input ``x [E, ...]`` and the gradient
+``delta [E, ...]`` with respect to its output, and says how to make the shares of any slice of
+examples: so memory never holds more than a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc._precision import wide_type, widened
+from ilc.gradients._example_terms.convolution import convolution, convolution_gradient
+from ilc.gradients._example_terms.terms import RankOne, Shares, product, whole
+
+
+def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares | RankOne]:
+    """As ``linear_with_every_product``, but a product of signs where there is one position per example."""
+    every = linear_with_every_product(layer, x, delta)
+    if x[0].numel() != x.shape[-1]:
+        return {**every}
+    return {**every, "weight": RankOne(delta.flatten(1), x.flatten(1))}
+
+
+def linear_with_every_product(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """``y = x W^T + b``, summed over whatever axes lie between examples and features."""
+    x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
+    return {"weight": _products(x, delta), "bias": whole(lambda s: delta[s].sum(1))}
+
+
+def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """The same with every product written out, for whoever takes something off it."""
+    return {"weight": _products(x[:, None], delta[:, None]), "bias": whole(lambda s: delta[s].clone())}
+
+
+def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
+    """The weight's gradient from a whole batch ``[E, in]``, ``[E, out]``."""
+    dtype = wide_type(layer.weight.dtype)
+    return delta.to(dtype).T @ x.to(dtype)
+
+
+def _products(x: Tensor, delta: Tensor) -> Shares:
+    """From ``x [E, positions, in]`` and ``delta [E, positions, out]``."""
+    return Shares(
+        lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch), delta.shape[-1]
+    )
+
+
+def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Scale and shift of BatchNorm; the normalised input is that of the whole batch."""
+    if layer.training or layer.running_mean is None:
+        normalised = F.batch_norm(x, None, None, training=True, eps=layer.eps)
+    else:
+        normalised = F.batch_norm(x, layer.running_mean, layer.running_var, eps=layer.eps)
+    return _scale_and_shift(lambda s: normalised[s], delta, keep=(1,))
+
+
+def group_norm(layer: nn.GroupNorm, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Scale and shift of GroupNorm."""
+    return _scale_and_shift(lambda s: F.group_norm(x[s], layer.num_groups, eps=layer.eps), delta, keep=(1,))
+
+
+def layer_norm(layer: nn.LayerNorm, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Scale and shift of LayerNorm."""
+    last = tuple(range(x.ndim - len(layer.normalized_shape), x.ndim))
+    shape = list(layer.normalized_shape)
+    return _scale_and_shift(lambda s: F.layer_norm(x[s], shape, eps=layer.eps), delta, keep=last)
+
+
+def _scale_and_shift(
+    normalised: Callable[[slice], Tensor], delta: Tensor, keep: tuple[int, ...]
+) -> dict[str, Shares]:
+    axes = [axis for axis in range(1, delta.ndim) if axis not in keep]
+
+    def reduce(values: Tensor) -> Tensor:
+        return values.sum(axes) if axes else values.clone()
+
+    return {
+        "weight": whole(lambda s: reduce(delta[s] * normalised(s)), 2 * delta[0].numel()),
+        "bias": whole(lambda s: reduce(delta[s])),
+    }
+
+
+def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, Shares]:
+    """Rows of the table that the example looked up."""
+    indices, delta = x.reshape(len(x), -1), widened(delta.reshape(len(x), -1, layer.embedding_dim))
+    if layer.padding_idx is not None:
+        delta = delta * (indices != layer.padding_idx).unsqueeze(-1)
+
+    def weight(s: slice) -> Tensor:
+        table = delta.new_zeros(len(indices[s]), layer.num_embeddings, layer.embedding_dim)
+        return table.scatter_add_(1, indices[s].unsqueeze(-1).expand_as(delta[s]), delta[s])
+
+    return {"weight": whole(weight)}
+
+
+Rule = Callable[[Any, Tensor, Tensor], Mapping[str, Shares | RankOne]]
+
+RULES: dict[type[nn.Module], Rule] = {
+    nn.Linear: linear,
+    nn.Conv1d: convolution,
+    nn.Conv2d: convolution,
+    nn.Conv3d: convolution,
+    nn.BatchNorm1d: batch_norm,
+    nn.BatchNorm2d: batch_norm,
+    nn.BatchNorm3d: batch_norm,
+    nn.GroupNorm: group_norm,
+    nn.LayerNorm: layer_norm,
+    nn.Embedding: embedding,
+}
+"""Exact types only: a subclass may compute something else."""
+
+WRITTEN_OUT: dict[type[nn.Module], Rule] = {**RULES, nn.Linear: linear_with_every_product}
+"""The same without a product of signs."""
+
+
+class BelowBatchNorm(NamedTuple):
+    """What following a BatchNorm into the layer below it takes.
+
+    Attributes:
+        shares: as in ``RULES``, its weight written out in rows of output channels.
+        gradient: the weight's gradient from a whole batch.
+    """
+
+    shares: Callable[[Any, Tensor, Tensor], Mapping[str, Shares]]
+    gradient: Callable[[Any, Tensor, Tensor], Tensor]
+
+
+BELOW_BATCH_NORM: dict[type[nn.Module], BelowBatchNorm] = {
+    nn.Linear: BelowBatchNorm(linear_written_out, linear_gradient),
+    nn.Conv1d: BelowBatchNorm(convolution, convolution_gradient),
+    nn.Conv2d: BelowBatchNorm(convolution, convolution_gradient),
+    nn.Conv3d: BelowBatchNorm(convolution, convolution_gradient),
+}
+"""The layers into which the influence of batch statistics can be followed."""

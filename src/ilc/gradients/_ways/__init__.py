@@ -1,0 +1,1 @@
+"""The ways to obtain environment gradients, one file for each."""

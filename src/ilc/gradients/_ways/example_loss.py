@@ -1,0 +1,95 @@
+"""One vote per example from the gradient of its own risk: the authors' definition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ilc._precision import widened
+from ilc.aggregators import GradientStatistics
+from ilc.errors import UserError
+from ilc.gradients._environment import (
+    EnvironmentGradients,
+    dense,
+    trainable_parameters,
+)
+from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.graph import check_graph
+from ilc.objectives import ObjectiveFunction
+
+
+def example_loss(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor,
+    targets: Tensor,
+    also: Sequence[str] = (),
+    chunk_size: int | None = None,
+) -> EnvironmentGradients:
+    """Let every example vote with the gradient of its risk ``r_i``, through one shared forward pass.
+
+    The vote of example i is ``dr_i / dw``. Under BatchNorm in training mode this includes what the
+    weights do to example i through the other examples, by way of the batch statistics. Any model
+    that autograd can follow will do. Costs one backward pass per example (paper, section 3.2;
+    authors' code). Cheaper votes, and how near they come: ``example_local``.
+
+    Args:
+        model: maps ``[E, ...]`` to outputs ``[E, ...]``, one row per example.
+        loss_fn: risk of one example, called with batches of one.
+        inputs: ``[E, 1, ...]``, every example an environment of its own.
+        targets: ``[E, 1, ...]``.
+        also: sums that the aggregator asks for beside the usual ones.
+        chunk_size: backward passes made at once (batched vector-Jacobian products); memory grows
+            with it. By default one on a CPU, and on a GPU as many as should fit into its free memory.
+
+    Raises:
+        UserError: a chunk size below 1, more than one example per environment, a detached risk.
+    """
+    if chunk_size is not None and chunk_size < 1:
+        raise UserError(f"chunk_size must be at least 1, got {chunk_size}")
+    parameters = trainable_parameters(model)
+    free_before = _free_memory(inputs.device)
+    objectives = losses_of_examples(model, loss_fn, model(inputs.flatten(0, 1)), targets)
+    losses = objectives.loss
+    check_graph(losses, model)
+    statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
+    n = len(losses)
+    if chunk_size is None:
+        free = _free_memory(inputs.device)
+        size = sum(p.numel() * p.element_size() for p in parameters.values())
+        chunk_size = chunk_that_fits(n, free, free_before - free, size)
+    for start in range(0, n, chunk_size):
+        rows = torch.eye(n, dtype=losses.dtype, device=losses.device)[start : start + chunk_size]
+        batched = chunk_size > 1
+        gradients = torch.autograd.grad(
+            losses,
+            list(parameters.values()),
+            grad_outputs=rows if batched else rows[0],
+            is_grads_batched=batched,
+            retain_graph=start + chunk_size < n,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+        for running, gradient in zip(statistics.values(), gradients, strict=True):
+            running.add_(gradient if batched else dense(gradient).unsqueeze(0))
+    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risks, statistics, penalties)
+
+
+def chunk_that_fits(n: int, free: int, activations: int, parameters: int) -> int:
+    """How many of ``n`` backward passes to make at once, from numbers of bytes.
+
+    Each needs gradients of all parameters, and at most of all activations that the forward pass left.
+    Half of what is free stays free. Where nothing is known to be free it is one.
+    """
+    return max(1, min(n, free // (2 * max(1, activations + parameters))))
+
+
+def _free_memory(device: torch.device) -> int:
+    """Bytes that PyTorch can still have on a GPU; 0 elsewhere, where several passes at once gain nothing."""
+    if device.type != "cuda":
+        return 0
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + cached

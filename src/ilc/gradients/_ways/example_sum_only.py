@@ -1,0 +1,42 @@
+"""Only the sum over examples that are environments of their own, at the cost of plain training."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ilc._precision import widened
+from ilc.aggregators import GradientStatistics
+from ilc.gradients._environment import EnvironmentGradients, differentiated, trainable_parameters
+from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.objectives import ObjectiveFunction
+
+
+def example_total(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+) -> EnvironmentGradients:
+    """Differentiate the sum of the examples' risks, for an aggregator that ``is_mean``.
+
+    One forward and one backward pass. The total is that of ``example_local``, ``example_share`` and
+    ``example_loss``; the statistics hold no votes: their ``sign_sum`` is NaN.
+
+    Args:
+        model: maps ``[E, ...]`` to outputs ``[E, ...]``, one row per example.
+        loss_fn: risk of one example, called with batches of one.
+        inputs: ``[E, 1, ...]``, every example an environment of its own.
+        targets: ``[E, 1, ...]``.
+
+    Raises:
+        UserError: as ``example_objectives``, or no trainable parameter.
+    """
+    parameters = trainable_parameters(model)
+    objectives = losses_of_examples(model, loss_fn, model(inputs.flatten(0, 1)), targets)
+    # Under autocast sums over the examples are in half precision: of a mean they stay in its range.
+    divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
+    gradients = differentiated(objectives.loss.sum() / divisor, model, parameters)
+    statistics = {
+        name: GradientStatistics.without_votes(len(inputs), gradient if divisor == 1 else gradient * divisor)
+        for name, gradient in zip(parameters, gradients, strict=True)
+    }
+    risk, penalty = (widened(value.detach()) for value in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risk, statistics, penalty)

@@ -1,0 +1,40 @@
+"""All environments as one batch: plain PyTorch training, which does not know of environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from ilc._precision import widened
+from ilc.aggregators import GradientStatistics
+from ilc.gradients._environment import (
+    EnvironmentGradients,
+    checked_objective,
+    differentiated,
+    trainable_parameters,
+)
+from ilc.objectives import ObjectiveFunction
+
+
+def pooled(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+) -> EnvironmentGradients:
+    """Differentiate the risk of all E * N examples together; for the mean alone.
+
+    Equals ``vectorized`` unless a layer such as BatchNorm mixes examples: here it mixes those of all
+    environments. There is one risk, ``[1]``, and nobody votes: ``sign_sum`` is NaN.
+
+    Raises:
+        UserError: no trainable parameter, or a risk that cannot be differentiated.
+    """
+    del also
+    parameters = trainable_parameters(model)
+    objective = checked_objective(loss_fn(model(inputs.flatten(0, 1)), targets.flatten(0, 1)))
+    gradients = differentiated(objective.loss, model, parameters)
+    statistics = {
+        name: GradientStatistics.without_votes(1, widened(gradient))
+        for name, gradient in zip(parameters, gradients, strict=True)
+    }
+    risk, penalty = (widened(value.detach()[None]) for value in (objective.risk, objective.penalty))
+    return EnvironmentGradients(risk, statistics, penalty)

@@ -1,0 +1,53 @@
+"""One environment after another: memory O(P), independent of the number of environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ilc._precision import widened
+from ilc.aggregators import GradientStatistics
+from ilc.gradients._environment import (
+    EnvironmentGradients,
+    checked_objective,
+    differentiated,
+    trainable_parameters,
+)
+from ilc.gradients._passes.mean_of_buffers import MeanOfBuffers
+from ilc.objectives import ObjectiveFunction
+
+
+def sequential(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor | Sequence[Tensor],
+    targets: Tensor | Sequence[Tensor],
+    also: Sequence[str] = (),
+) -> EnvironmentGradients:
+    """Differentiate each environment's risk in turn and add it to the running statistics.
+
+    BatchNorm in training mode normalises every environment by its own batch statistics; every
+    environment starts from the same running statistics, which end as the mean over environments
+    (see ``ilc.gradients``). Dropout draws a fresh mask per environment and example.
+    """
+    parameters = trainable_parameters(model)
+    statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
+    risks = penalties = torch.empty(0)
+    with MeanOfBuffers(model) as buffers:
+        for e in range(len(inputs)):
+            buffers.restart()
+            objective = checked_objective(loss_fn(model(inputs[e]), targets[e]))
+            if e == 0:
+                # Allocated once: many small tensors, made between large ones, would scatter the memory.
+                risks, penalties = (
+                    widened(value.detach()).repeat(len(inputs))
+                    for value in (objective.risk, objective.penalty)
+                )
+            gradients = differentiated(objective.loss, model, parameters)
+            for running, gradient in zip(statistics.values(), gradients, strict=True):
+                running.add_(gradient.unsqueeze(0))
+            risks[e], penalties[e] = objective.risk.detach(), objective.penalty.detach()
+            buffers.collect()
+    return EnvironmentGradients(risks, statistics, penalties)

@@ -1,0 +1,76 @@
+"""Only the sum over the environments: one backward pass over all of them, at the cost of plain training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.func import grad
+
+from ilc._precision import is_narrow, widened
+from ilc.aggregators import GradientStatistics
+from ilc.gradients._environment import (
+    EnvironmentGradients,
+    checked_risk,
+    scalar_objective,
+    trainable_parameters,
+)
+from ilc.gradients._trials.choose_way import chosen
+from ilc.gradients._ways.vectorized import (
+    by_vmap,
+    keep_mean_of_buffers,
+    one_environment,
+    over_environments,
+    state_of,
+)
+from ilc.objectives import ObjectiveFunction
+
+
+def total(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+) -> EnvironmentGradients:
+    """Differentiate the sum of the risks, for aggregators with ``needs_votes = False``.
+
+    BatchNorm and dropout behave as in ``vectorized``. The statistics hold no votes (their ``sign_sum`` is
+    NaN) unless what acts on gradients makes it go one environment after another. One pass adds the
+    environments up in the parameters' own type; where that is half precision, every environment has a
+    gradient of its own after all (``by_vmap``).
+
+    Raises:
+        UserError: as ``vectorized``.
+    """
+    way = chosen(model, loss_fn, inputs, targets, summed)
+    return way(model, loss_fn, inputs, targets)
+
+
+def summed(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+) -> EnvironmentGradients:
+    """``total`` for any model that ``torch.func`` can follow.
+
+    Raises:
+        UserError: as ``vectorized``.
+    """
+    del also
+    parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
+    if any(is_narrow(p.dtype) for p in parameters.values()):
+        return by_vmap(model, loss_fn, inputs, targets)
+    # Under autocast sums over the environments are in half precision: of a mean they stay in its range.
+    divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
+    each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
+
+    def of_all(
+        trainable: dict[str, Tensor], x: Tensor, y: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
+        losses, seen = each(trainable, state_of(model, len(x)), x, y)
+        return checked_risk(losses.sum() / divisor), seen
+
+    gradients, (risks, penalties, state) = grad(of_all, has_aux=True)(parameters, inputs, targets)
+    if model.training:
+        keep_mean_of_buffers(model, [state])
+    statistics = {
+        name: GradientStatistics.without_votes(len(inputs), gradient if divisor == 1 else gradient * divisor)
+        for name, gradient in gradients.items()
+    }
+    return EnvironmentGradients(widened(risks), statistics, widened(penalties))

@@ -1,0 +1,143 @@
+"""The IRM penalty: how much an environment would gain from rescaling the classifier.
+
+Arjovsky et al., Invariant Risk Minimization: || d/dw R(w * logits) at w = 1 ||^2, with one scalar w
+for the whole environment. It is zero where w = 1 is optimal already, and also where the logits are
+constant zero: a network that says nothing has a perfect penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch._C import _functorch as functorch
+from torch.func import grad_and_value
+from torch.nn import functional as F
+
+from ilc.errors import UserError
+from ilc.objectives._objective import RiskFunction
+
+
+def irm_penalty(
+    logits: Tensor, targets: Tensor, risk: RiskFunction | None = None, estimator: str = "squared_norm"
+) -> Tensor:
+    """The penalty of one environment, a differentiable scalar.
+
+    Args:
+        logits: ``[N, C]`` for classes, ``[N]`` or ``[N, 1]`` for two classes by one logit, any shape
+            for regression.
+        targets: class indices ``[N]``, or 0 and 1 in the shape of single logits (integers or
+            booleans), or real values in the shape of ``logits``.
+        risk: ``risk(logits, targets)``, the mean over the examples, and the way to say which loss it is. By
+            default cross-entropy for integer targets, mean squared error for floating-point ones. Targets
+            that are all 0.0 or 1.0 may be classes or numbers: for them it has to be given, such as
+            ``torch.nn.functional.binary_cross_entropy_with_logits``.
+        estimator: ``squared_norm``, exact on the examples given, but biased upwards by the variance
+            of the slope, which falls with 1/N; or ``two_halves``, the unbiased product.
+
+    Raises:
+        UserError: an unknown estimator, shapes that do not match, no examples, one example where two are
+            needed, two classes that are not 0 and 1, or 0.0 and 1.0 without a risk.
+    """
+    if estimator not in ESTIMATORS:
+        raise UserError(f"the estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
+    if logits.ndim < 1 or targets.ndim < 1 or len(logits) != len(targets) or not logits.is_floating_point():
+        raise UserError(
+            "the IRM penalty needs floating-point logits and targets of equally many examples, got "
+            f"{logits.dtype} {tuple(logits.shape)} and {targets.dtype} {tuple(targets.shape)}"
+        )
+    if not len(logits):
+        raise UserError("the IRM penalty of no examples is unknown: leave an empty environment out")
+    if risk is None:
+        risk = default_risk(logits, targets)
+        _check_values(targets, risk)
+        if risk is F.cross_entropy:
+            # Relative to the first class: the same risk, without the rounding that would keep the
+            # penalty of logits that are equal for all classes from being exactly zero.
+            logits = logits - logits[:, :1]
+    return ESTIMATORS[estimator](logits, targets, risk)
+
+
+def slope(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
+    """d/dw risk(w * logits, targets) at w = 1, exact, differentiable, under ``torch.func`` too.
+
+    NaN where the risk is, as that of targets that are all ignored: no example says that w = 1 is optimal.
+    """
+    w = torch.ones((), dtype=logits.dtype, device=logits.device)
+    derivative: Tensor
+    derivative, value = grad_and_value(lambda w: risk(w * logits, targets))(w)
+    return derivative.where(~value.detach().isnan(), torch.nan)
+
+
+def squared_norm(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
+    """The squared slope of all examples: what the IRM authors' experiments use.
+
+    Its expectation over samples is the squared true slope plus the variance of the slope's
+    estimate, so that in small batches even the invariant solution is penalised.
+    """
+    return slope(logits, targets, risk).square()
+
+
+def two_halves(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
+    """The product of the slopes of the even and of the odd examples (IRM paper, appendix D).
+
+    The halves are independent, hence the product's expectation is the squared true slope: unbiased,
+    but noisier, and negative at times. The examples must be in random order, afresh at every step:
+    with halves that stay the same, training makes the two slopes oppose each other.
+    """
+    if len(logits) < 2:
+        raise UserError("the two_halves estimator needs at least two examples per environment, got 1")
+    even, odd = (slope(logits[half::2], targets[half::2], risk) for half in (0, 1))
+    return even * odd
+
+
+ESTIMATORS: dict[str, Callable[[Tensor, Tensor, RiskFunction], Tensor]] = {
+    "squared_norm": squared_norm,
+    "two_halves": two_halves,
+}
+"""Ways to estimate the squared norm of the slope, by the name used in configs."""
+
+
+def default_risk(logits: Tensor, targets: Tensor) -> RiskFunction:
+    """The usual risk for targets of this kind.
+
+    Raises:
+        UserError: shapes that fit none.
+    """
+    if targets.is_floating_point() and logits.shape == targets.shape:
+        return F.mse_loss
+    single = logits.ndim == 1 or (logits.ndim == 2 and logits.shape[1] == 1)
+    if not targets.is_floating_point():
+        if single and targets.numel() == logits.numel():
+            return _binary_cross_entropy
+        if logits.ndim >= 2 and targets.ndim == logits.ndim - 1:
+            return F.cross_entropy
+    raise UserError(
+        "the IRM penalty needs class indices [N] for logits [N, C], or targets in the shape of the logits, "
+        f"got {targets.dtype} {tuple(targets.shape)} for {tuple(logits.shape)}"
+    )
+
+
+def _check_values(targets: Tensor, risk: RiskFunction) -> None:
+    """Raise UserError for classes of one logit that are not 0 and 1, or that may be numbers."""
+    if targets.dtype == torch.bool or risk is F.cross_entropy or torch.compiler.is_compiling():
+        return
+    while functorch.is_functorch_wrapped_tensor(targets):  # Under vmap: the values of all environments.
+        targets = functorch.get_unwrapped(targets)
+    binary = bool(((targets == 0) | (targets == 1)).all())
+    if risk is _binary_cross_entropy and not binary:
+        raise UserError(
+            "the targets of single logits must be the classes 0 and 1, got values from "
+            f"{targets.min().item()} to {targets.max().item()}: give logits [N, C] for more classes, or "
+            "numbers as floating point"
+        )
+    if risk is F.mse_loss and binary:
+        raise UserError(
+            "the targets are all 0.0 or 1.0, which may be classes or numbers: say which by the loss, "
+            "risk=torch.nn.functional.binary_cross_entropy_with_logits or risk=torch.nn.functional.mse_loss"
+        )
+
+
+def _binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.binary_cross_entropy_with_logits(logits, targets.reshape(logits.shape).to(logits.dtype))

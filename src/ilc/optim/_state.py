@@ -1,0 +1,115 @@
+"""What optimizers remember of each parameter: float32 or wider, and checked where it comes in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ilc._precision import wide_type
+from ilc.errors import UserError
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a finite number."""
+    # numpy's numbers count, which schedules make; truth values do not.
+    return isinstance(value, Real) and value is not True and value is not False and math.isfinite(value)
+
+
+def check_at_least_zero(group: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raise UserError for the first of these options that is no finite number of at least 0."""
+    for name in names:
+        if not is_number(group[name]) or group[name] < 0:
+            raise UserError(f"{name} must be a finite number of at least 0, got {group[name]!r}")
+
+
+def check_betas(betas: Any, n: int) -> None:
+    """Raise UserError unless these are ``n`` numbers in [0, 1)."""
+    # A list may come from a config file.
+    valid = isinstance(betas, (tuple, list)) and len(betas) == n
+    if not valid or not all(is_number(beta) and 0 <= beta < 1 for beta in betas):
+        words = "two numbers in [0, 1): beta_1 and beta_2"
+        if n == 3:
+            words = "three numbers in [0, 1): beta_1, beta_2 and beta_3"
+        raise UserError(f"betas must be {words}, got {betas!r}")
+
+
+def check_trained(optimizer: str, params: Sequence[Any]) -> None:
+    """Raise UserError for parameters that are no real numbers."""
+    for p in params:
+        if isinstance(p, Tensor) and not p.is_floating_point():
+            raise UserError(
+                f"{optimizer} trains real parameters, got one of {p.dtype}: see torch.view_as_real"
+            )
+
+
+def check_gradient(optimizer: str, gradient: Tensor) -> None:
+    """Raise UserError for a gradient that is sparse."""
+    if gradient.layout != torch.strided:
+        raise UserError(f"{optimizer} needs dense gradients: use sparse=False in embeddings")
+
+
+def memory_of(p: Tensor) -> Tensor:
+    """Zeros for a parameter, in float32 or wider: a moving average in half precision stops early."""
+    return torch.zeros_like(p, dtype=wide_type(p.dtype), requires_grad=False)
+
+
+def check_state(
+    optimizer: torch.optim.Optimizer, given: Mapping[str, Any], names: Sequence[str], options: Sequence[str]
+) -> None:
+    """Raise UserError unless a state dictionary is one of this kind of optimizer for these parameters.
+
+    Args:
+        optimizer: who will load it.
+        given: what its ``load_state_dict`` is called with.
+        names: what is remembered of each parameter beside ``step``, in its shape.
+        options: what each group says.
+    """
+    kind = type(optimizer).__name__
+    if not isinstance(given, Mapping) or not {"state", "param_groups"} <= given.keys():
+        raise UserError(f"{kind} can load what its state_dict() returned, got something else")
+    sizes = [len(group["params"]) for group in optimizer.param_groups]
+    found = [len(group["params"]) for group in given["param_groups"]]
+    if sizes != found:
+        raise UserError(f"the state is of groups of {found} parameters, and {kind} has groups of {sizes}")
+    for group in given["param_groups"]:
+        missing = sorted(set(options) - group.keys())
+        if missing:
+            raise UserError(f"the state is not one of {kind}: it does not say {missing[0]!r}")
+    for key, p in _by_key(optimizer, given).items():
+        state = given["state"].get(key)
+        if not state:
+            continue
+        if set(state) != {*names, "step"}:
+            raise UserError(
+                f"the state is not one of {kind}, which remembers {', '.join(names)}: it has "
+                f"{', '.join(map(str, state))}"
+            )
+        for name in names:
+            if not isinstance(state[name], Tensor) or state[name].shape != p.shape:
+                raise UserError(
+                    f"the state's {name} is of another shape than the parameter, which has {tuple(p.shape)}"
+                )
+
+
+def keep_wide(optimizer: torch.optim.Optimizer, given: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Undo what ``torch`` does to a loaded state: rounded to the parameter's type, shared with the giver."""
+    for key, p in _by_key(optimizer, given).items():
+        if not given["state"].get(key):
+            continue
+        state = optimizer.state[p]
+        state["step"] = torch.as_tensor(state["step"]).clone()
+        for name in names:
+            value = given["state"][key][name].detach()
+            state[name] = value.to(p.device, wide_type(p.dtype), copy=True)
+
+
+def _by_key(optimizer: torch.optim.Optimizer, given: Mapping[str, Any]) -> dict[Any, Tensor]:
+    """The parameters by what the state calls them."""
+    keys = [key for group in given["param_groups"] for key in group["params"]]
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    return dict(zip(keys, parameters, strict=True))

@@ -1,0 +1,157 @@
+"""What a way gave beside what it should give: which sums and votes differ by more than rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ilc.aggregators import GradientStatistics
+from ilc.verification._plain_loop import Definition, Row
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One parameter.
+
+    Attributes:
+        name: its name; a loss's own as ``loss_fn.NAME``.
+        components: how many it has.
+        votes: of how many components the sum of signs is known for certain: none, where a way keeps no votes.
+        wrong_votes: of how many of these it differs.
+        sum_error: largest difference of the sums, relative to the largest component of any environment's
+            gradient; infinity where one of both is not finite.
+        wrong_sum: whether that is more than rounding.
+        missing: whether the way gave nothing for it.
+    """
+
+    name: str
+    components: int
+    votes: int = 0
+    wrong_votes: int = 0
+    sum_error: float = 0.0
+    wrong_sum: bool = False
+    missing: bool = False
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.missing or self.wrong_sum or self.wrong_votes)
+
+
+class Rounding(NamedTuple):
+    """What rounding may make of a gradient's component.
+
+    Attributes:
+        own: of the parameter's largest component in the same environment, and of a risk.
+        of_all: of the largest component of all parameters.
+        of_risk: of the environment's risk and of the largest component in any environment, for gradients
+            that are nothing but rounding.
+        makes_zeros: whether it may make a zero of a value that another order of sums leaves.
+    """
+
+    own: float
+    of_all: float
+    of_risk: float
+    makes_zeros: bool
+
+
+def rounding(dtype: torch.dtype) -> Rounding:
+    """For the type in which a model computes, over the many sums of a small model."""
+    eps = torch.finfo(dtype).eps
+    half = eps > 1e-4
+    own = 0.2 if half else eps**0.5
+    return Rounding(own, own / 30, 0.02 if half else 10 * eps, half)
+
+
+def compare(found: dict[str, GradientStatistics], wanted: Definition, allowed: Rounding) -> list[Compared]:
+    """Every parameter's statistics beside the loop's."""
+    of_sums = floors(wanted.sums, allowed)
+    of_votes = None if wanted.votes is None else floors(wanted.votes, allowed)
+    return [
+        _one(
+            name,
+            found.get(name),
+            [row.gradients[name] for row in wanted.sums],
+            sum(sizes[name] for sizes in of_sums),
+            sign_sums(
+                [_wide(row.gradients[name]) for row in wanted.votes or ()],
+                [sizes[name] for sizes in of_votes or ()],
+                allowed.makes_zeros,
+            ),
+        )
+        for name in wanted.rows[0].gradients
+    ]
+
+
+def _one(
+    name: str,
+    found: GradientStatistics | None,
+    rows: list[Tensor],
+    allowed: float,
+    signs: tuple[Tensor, Tensor] | None,
+) -> Compared:
+    n = rows[0].numel()
+    if found is None:
+        return Compared(name, n, missing=True)
+    total = torch.stack([_wide(row) for row in rows]).sum(0)
+    ours = _wide(found.total.to_dense() if found.total.is_sparse else found.total)
+    same = torch.isclose(ours, total, rtol=0, atol=allowed, equal_nan=True)
+    size = max(map(_largest, rows), default=0.0)
+    off = (ours - total).abs()[~same].nan_to_num(torch.inf)
+    error = float(off.max()) / (size or 1.0) if off.numel() else 0.0
+    known = wrong = 0
+    if signs is not None and found.sign_sum.shape == total.shape:
+        low, high = signs
+        known = int((low == high).sum())
+        wrong = int(((found.sign_sum < low) | (found.sign_sum > high)).sum())
+    return Compared(name, n, known, wrong, error, not bool(same.all()))
+
+
+def floors(rows: Sequence[Row], allowed: Rounding) -> list[dict[str, float]]:
+    """What may be rounding in each environment's gradients, by name.
+
+    Where an environment is fitted, its gradient is a difference of numbers of about one. What rounding leaves
+    of it is as large as elsewhere, so the largest gradient of any environment counts too.
+    """
+    sizes = [{name: _largest(g) for name, g in row.gradients.items()} for row in rows]
+    of_any = max((size for each in sizes for size in each.values()), default=0.0)
+    found = []
+    for row, each in zip(rows, sizes, strict=True):
+        common = allowed.of_all * max(each.values(), default=0.0)
+        common += allowed.of_risk * (abs(float(row.risk.nan_to_num(0, 0, 0))) + of_any)
+        found.append({name: allowed.own * size + common for name, size in each.items()})
+    return found
+
+
+def _largest(gradient: Tensor) -> float:
+    return float(gradient.abs().nan_to_num(0, 0, 0).max()) if gradient.numel() else 0.0
+
+
+def sign_sums(
+    rows: list[Tensor], sizes: list[float], unsure_zeros: bool = False
+) -> tuple[Tensor, Tensor] | None:
+    """The least and the largest sum of signs that rounding leaves possible; None where there are no votes.
+
+    A sign is known for certain where the component is larger than rounding. So is the zero of an environment
+    that has no gradient at all for the parameter; any other may be a sum that cancels to the last digit.
+    With ``unsure_zeros`` no zero is certain.
+    """
+    if not rows or rows[0].is_complex():
+        return None
+    stacked = torch.stack(rows)
+    size = torch.tensor(sizes, dtype=stacked.dtype, device=stacked.device)
+    clear = (stacked.abs() > size.view(-1, *[1] * (stacked.ndim - 1))) & stacked.isfinite()
+    if not unsure_zeros:
+        clear |= (stacked == 0).reshape(len(rows), -1).all(1).view(-1, *[1] * (stacked.ndim - 1))
+    signs = (stacked.sign().nan_to_num(0) * clear).sum(0)
+    # What is not finite leaves every sum possible.
+    unclear = (~clear).sum(0).where(stacked.isfinite().all(0), 2 * len(rows))
+    return signs - unclear, signs + unclear
+
+
+def _wide(gradient: Tensor) -> Tensor:
+    return gradient.to(torch.promote_types(gradient.dtype, torch.float64))

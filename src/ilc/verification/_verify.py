@@ -1,0 +1,179 @@
+"""One call that compares a way with a plain loop of autograd on a user's own model and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ilc.aggregators import Aggregator
+from ilc.aggregators._joint import JointAggregator
+from ilc.errors import UserError
+from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
+from ilc.gradients._batches import Batch, as_batches
+from ilc.gradients._trials.module_state import Memory
+from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched
+from ilc.objectives import ObjectiveFunction
+from ilc.verification._comparison import Compared, compare, rounding
+from ilc.verification._plain_loop import Definition, definition, random_state, set_random_state
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What ``verify`` found; ``print`` shows it as a table.
+
+    Attributes:
+        gradients: the way that was asked about.
+        parameters: one entry for each trainable parameter; none if that way refused.
+        risks_error: largest difference of the risks, relative to the largest risk.
+        ways: what came out for this way and for those that define the same numbers: ``right``, or what
+            was wrong.
+    """
+
+    gradients: str
+    parameters: tuple[Compared, ...]
+    risks_error: float
+    ways: dict[str, str]
+
+    @property
+    def right(self) -> bool:
+        """Whether the way that was asked about gives what the loop gives."""
+        return self.ways[self.gradients] == "right"
+
+    def __str__(self) -> str:
+        width = max([len(one.name) for one in self.parameters] + [len("parameter")])
+        lines = [f"{'parameter':{width}}  components  votes compared  votes wrong  error of the sum"]
+        for one in self.parameters:
+            seen = "missing" if one.missing else f"{one.sum_error:.1e}" if one.wrong_sum else "rounding"
+            lines.append(
+                f"{one.name:{width}}  {one.components:10}  {one.votes:14}  {one.wrong_votes:11}  {seen:>16}"
+            )
+        return "\n".join([*(lines if self.parameters else []), *[f"{w}: {s}" for w, s in self.ways.items()]])
+
+
+def verify(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Batch,
+    targets: Batch,
+    aggregator: Aggregator,
+    gradients: str = "vectorized",
+) -> Verification:
+    """Compare votes and sums of this very model and batch with a plain loop of ``loss.backward()``.
+
+    For once, before a training: it costs E forward and backward passes, and memory for E gradients. Nothing
+    of the model moves: gradients, buffers, random numbers and attributes are as before.
+
+    A sign within rounding of zero is not compared. Under BatchNorm in training mode ``per_example_share``
+    has no votes that a plain loop could say, so that only its sums are compared.
+
+    Args:
+        model: as for ``backward``.
+        loss_fn: likewise.
+        inputs: ``[E, N, ...]``, or a list; likewise.
+        targets: likewise.
+        aggregator: likewise; one that keeps sums over environments.
+        gradients: the way. Others that define the same numbers are tried too, and named in ``ways``.
+
+    Raises:
+        UserError: as ``backward`` for wrong arguments; an aggregator that looks at all environments
+            together; random numbers in the model's pass, which ``vectorized`` draws in another order.
+    """
+    if gradients not in WAYS:
+        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
+    if isinstance(aggregator, JointAggregator):
+        raise UserError(
+            f"{type(aggregator).__name__} looks at all environments together, so that there are no sums to "
+            "compare: verify with Mean() or AndMask(agreement_threshold=0.8), which take the same gradients"
+        )
+    x, y = as_batches(inputs, targets)
+    allowed = rounding(_narrowest(model, x))
+    ways: dict[str, str] = {}
+    asked: tuple[tuple[Compared, ...], float] = (), 0.0
+    with _untouched(model, loss_fn, x) as fresh:
+        start = random_state(x[0])
+        for way in (gradients, *(other for other in _ALIKE[gradients] if other != gradients)):
+            fresh()
+            set_random_state(x[0], start)
+            try:
+                found = environment_gradients(model, loss_fn, _copies(x), _copies(y), aggregator, way)
+            except UserError as refusal:
+                ways[way] = f"refused: {refusal}"
+                continue
+            set_random_state(x[0], start)
+            wanted = definition(way, fresh, _copies(x), _copies(y))
+            if way == "vectorized" and not all(map(torch.equal, start, random_state(x[0]))):
+                ways[way] = _OTHER_DRAWS
+                continue
+            compared, risks = tuple(compare(found.statistics, wanted, allowed)), _risks_error(found, wanted)
+            ways[way] = _verdict(compared, risks, allowed.own)
+            asked = (compared, risks) if way == gradients else asked
+    return Verification(gradients, *asked, ways)
+
+
+_ALIKE = {
+    **dict.fromkeys(("vectorized", "sequential"), ("vectorized", "sequential")),
+    **dict.fromkeys(PER_EXAMPLE, PER_EXAMPLE),
+    "pooled": ("pooled",),
+}
+_OTHER_DRAWS = (
+    "not compared: the model draws random numbers, and this way draws others than a loop: verify in "
+    "model.eval(), or with every dropout at 0"
+)
+
+
+def _verdict(parameters: tuple[Compared, ...], risks: float, rel: float) -> str:
+    wrong = [one.name for one in parameters if not one.right]
+    if wrong:
+        few = ", ".join([*wrong[:3], *["..."][: len(wrong) - 3]])
+        return f"wrong in {len(wrong)} of {len(parameters)} parameters ({few})"
+    return "right" if risks <= rel else f"wrong risks, by {risks:.1e}"
+
+
+def _risks_error(found: EnvironmentGradients, wanted: Definition) -> float:
+    risks = torch.stack([row.risk.double() for row in wanted.rows])
+    off = (found.risks.double() - risks).abs()[~(risks.isnan() & found.risks.isnan())]
+    size = float(risks.abs().nan_to_num(0, 0, 0).max()) or 1.0
+    return float(off.nan_to_num(torch.inf).max()) / size if off.numel() else 0.0
+
+
+def _narrowest(model: nn.Module, x: Tensor | list[Tensor]) -> torch.dtype:
+    device = x[0].device.type
+    if torch.is_autocast_enabled(device):
+        return torch.get_autocast_dtype(device)
+    kinds = {p.dtype for p in model.parameters() if p.requires_grad}
+    return max(kinds, key=lambda kind: torch.finfo(kind).eps, default=torch.float32)
+
+
+def _copies(batch: Tensor | list[Tensor]) -> Batch:
+    return batch.clone() if isinstance(batch, Tensor) else [one.clone() for one in batch]
+
+
+@contextmanager
+def _untouched(
+    model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor | list[Tensor]
+) -> Iterator[Callable[[], tuple[nn.Module, ObjectiveFunction]]]:
+    """What takes model and loss back to how they are now, which also happens at the end."""
+    parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
+    memory = Memory(parts)
+    parameters = [(p, p.grad, p.detach().clone()) for p in parts.parameters()]
+    buffers = ExitStack()
+
+    def fresh() -> tuple[nn.Module, ObjectiveFunction]:
+        memory.restore()
+        buffers.close()
+        buffers.enter_context(buffers_untouched(parts))
+        for p, gradient, value in parameters:
+            p.grad = gradient
+            if not torch.equal(p, value):  # A hook may have changed it.
+                p.data.copy_(value)
+        return model, loss_fn
+
+    with random_numbers_untouched(x[0], parts), buffers:
+        try:
+            yield fresh
+        finally:
+            fresh()

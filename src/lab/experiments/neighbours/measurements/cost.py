@@ -1,0 +1,58 @@
+"""What a step of every neighbour costs beside plain training, on the spirals."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import torch
+
+from lab.configuration.compose import compose_experiment
+from lab.environment_task import EnvironmentTask
+from lab.experiments.measurement import OVERRIDES, Parts, Tables
+from lab.experiments.step_cost import median_milliseconds
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.search.definition_file import load_definitions
+
+SEARCHES = "neighbours_spirals"
+PLAIN = "mean"
+STEPS_AT_ONCE = 4
+
+
+def parts(steps: int = 15) -> Parts:
+    """``neighbours/cost.csv``: a row per search of the file, options at their defaults; an idle machine.
+
+    Medians of a step in milliseconds, methods taken in turn, and relative to plain training. The temporal
+    mask steps on one environment, all others on all of them.
+
+    Args:
+        steps: timed turns of every method, of some steps each.
+    """
+    return {"steps": partial(_measure, steps)}
+
+
+def _measure(steps: int) -> Tables:
+    torch.set_num_threads(1)
+    tasks = {
+        definition.name.rpartition("/")[2]: _task(definition.fixed)
+        for definition in load_definitions(SEARCHES)
+    }
+    ways = {name: task.train_epoch for name, task in tasks.items()}
+    milliseconds = {name: each / STEPS_AT_ONCE for name, each in median_milliseconds(ways, steps).items()}
+    rows = [
+        {
+            "method": name,
+            "milliseconds": round(each, 2),
+            "relative": round(each / milliseconds[PLAIN], 3),
+            "n": steps,
+        }
+        for name, each in milliseconds.items()
+    ]
+    return {"neighbours/cost.csv": pd.DataFrame(rows)}
+
+
+def _task(fixed: tuple[str, ...]) -> EnvironmentTask:
+    overrides = [*fixed, f"+trainer.steps_per_epoch={STEPS_AT_ONCE}", *OVERRIDES]
+    task = RunOptions.of(compose_experiment(overrides)).build_task(torch.device("cpu"))
+    assert isinstance(task, EnvironmentTask)
+    return task

@@ -1,0 +1,119 @@
+"""Hashes of the committed results: ``results/SHA256SUMS``, as ``sha256sum`` writes and checks it.
+
+One line per file, sorted by path, so that two branches that change different files merge. After a conflict,
+``refresh`` with the files that both changed makes the list whole again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from ilc.errors import UserError
+from lab.files.atomic import write_text
+from lab.files.locked import locked
+
+SUMS = "SHA256SUMS"
+DATA = (".csv", ".npz", ".pt")
+"""Endings of the files that are listed: those from which figures, tables and claims are made."""
+
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+_MARKER = re.compile(r"(<{7}|={7}|>{7}|\|{7})( |$)")
+"""What git leaves in a file after a conflict."""
+
+
+def check(folder: Path) -> int:
+    """Whether the data below a folder is what its ``SHA256SUMS`` says; return how many files that is.
+
+    Raises:
+        UserError: the list is missing or damaged, or a file was changed, is missing, or is not listed.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder} is no folder: name one that holds results")
+    with locked(folder):
+        listed = _read(folder, strict=True)
+        there = _data(folder)
+        wrong = dict.fromkeys(listed.keys() - there, "is missing")
+        wrong |= dict.fromkeys(there - listed.keys(), "is not listed")
+        for path in listed.keys() & there:
+            if listed[path] != {_sha256(folder / path)}:
+                wrong[path] = "was changed"
+    if wrong:
+        path = min(wrong)
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise UserError(
+            f"{folder / path} {wrong[path]}, by {folder / SUMS}{more}: put back the committed file. If it is "
+            f"as you want it: python scripts/checksums.py {folder / path}"
+        )
+    return len(there)
+
+
+def refresh(folder: Path, paths: Iterable[Path]) -> None:
+    """List these files below ``folder`` as they are now; those that are gone are listed no longer.
+
+    Others keep their line. Those outside of the folder, and files that are no data, are left out.
+
+    Raises:
+        UserError: the list is damaged or cannot be written.
+    """
+    with locked(folder):
+        list_again(folder, paths)
+
+
+def list_again(folder: Path, paths: Iterable[Path]) -> None:
+    """As ``refresh``, for one that has the folder locked."""
+    listed = _read(folder, strict=False)
+    before = {path: set(own) for path, own in listed.items()}
+    for path in paths:
+        if not path.resolve().is_relative_to(folder.resolve()) or path.suffix not in DATA:
+            continue
+        name = path.resolve().relative_to(folder.resolve()).as_posix()
+        listed.pop(name, None)
+        if path.exists():
+            listed[name] = {_sha256(path)}
+    for name, own in listed.items():
+        if len(own) > 1 and (folder / name).exists():  # Both sides of a conflict: the file itself decides.
+            listed[name] = own & {_sha256(folder / name)} or own
+    if listed != before or not (folder / SUMS).exists():
+        lines = [f"{digest}  {name}\n" for name in sorted(listed) for digest in sorted(listed[name])]
+        write_text(folder / SUMS, "".join(lines))
+
+
+def _data(folder: Path) -> set[str]:
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.suffix in DATA and path.is_file()
+    }
+
+
+def _read(folder: Path, strict: bool) -> dict[str, set[str]]:
+    """Path below the folder -> its hash, or hashes where the list has several.
+
+    Args:
+        folder: of the list.
+        strict: whether the list must be there, and without the marks of a conflict.
+    """
+    path = folder / SUMS
+    try:
+        lines = path.read_text().splitlines() if strict or path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read ({error}): put back the committed file") from error
+    listed: dict[str, set[str]] = {}
+    for number, line in enumerate(lines, start=1):
+        match = _LINE.fullmatch(line)
+        if match is not None:
+            listed.setdefault(match[2], set()).add(match[1])
+        elif strict or _MARKER.match(line) is None:
+            raise UserError(
+                f"{path}, line {number}, is no line of sha256sum: put back the committed file, or after a "
+                "conflict give python scripts/checksums.py with the files that both sides changed"
+            )
+    return listed
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,123 @@
+"""A run's config, data and trained model in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ilc._seeding import seed_for
+from ilc.errors import UserError
+from lab.configuration.stored_targets import check_stored_targets
+from lab.runs.one_run.provenance import identity_of
+from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
+from lab.runs.one_run.run_directory import RunDirectory
+from lab.runs.one_run.run_files import (
+    CHECKPOINT,
+    CONFIG,
+    SELECTED,
+    fitting,
+    is_done,
+    read_config,
+    read_metrics,
+    read_selected,
+    read_summary,
+    remedy,
+)
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.selection import LAST, RULES
+from lab.runs.one_run.task import Metrics, Task
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """What a finished or interrupted run left.
+
+    Attributes:
+        folder: of the run.
+        config: resolved, as plain values.
+        task: at the last checkpoint, but for its model.
+        metrics: of all evaluations up to it.
+        summary: of a finished run, else None.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    task: Task
+    metrics: list[Metrics]
+    summary: dict[str, Any] | None
+
+    @property
+    def model(self) -> nn.Module:
+        """The model as it was at the evaluation that ``trainer.selection`` chose, in evaluation mode."""
+        return self.task.model
+
+    @property
+    def data(self) -> Any:
+        """The data it learned from; the ``Environments`` of the experiments with environments."""
+        return self.task.data
+
+
+def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ()) -> LoadedRun:
+    """Load a run at its last checkpoint; global random numbers stay as they were.
+
+    A folder may come from somebody else. Its config is read as text, and only what the project's own files
+    under ``conf/`` name is built.
+
+    Args:
+        folder: of the run.
+        device: where model and data are wanted.
+        allow: packages (``["mypackage"]``) whose classes the run's config may name too.
+
+    Raises:
+        UserError: no run is there, it has no checkpoint yet, a file is damaged, or its config names a class
+            that is not allowed.
+    """
+    folder = Path(folder)
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"{folder} is no run folder, it has no {CONFIG}: give a folder that a run printed")
+    content = read_config(folder)
+    check_stored_targets(content, str(folder / CONFIG), allow)
+    if not (folder / CHECKPOINT).exists():
+        raise UserError(
+            f"{folder} has no checkpoint yet: give the run's command again and let it evaluate once"
+        )
+    options = RunOptions.of(content)
+    before = random_state()
+    seed_everything(seed_for(options.seed, "run"))
+    task = options.build_task(torch.device(device))
+    set_random_state(before)
+    checkpoint = RunDirectory(folder, content).load_checkpoint(identity_of(task.data))
+    assert checkpoint is not None
+    with fitting(folder):
+        task.load_state_dict(checkpoint)
+    # A run that was stopped in its first epoch has a checkpoint and no evaluation.
+    metrics = read_metrics(folder, checkpoint["n_evaluations"], checkpoint.get("metrics_sha256"))
+    rule = options.trainer.selection
+    if rule != LAST and metrics:
+        weights = _selected(folder, metrics[RULES[rule](metrics)])
+        with fitting(folder, SELECTED):
+            task.model.load_state_dict(weights)
+    task.model.eval()
+    return LoadedRun(folder, content, task, metrics, read_summary(folder) if is_done(folder) else None)
+
+
+def _selected(folder: Path, evaluation: Metrics) -> dict[str, Any]:
+    """The weights of an evaluation.
+
+    Raises:
+        UserError: there are none, or those of another one.
+    """
+    selected = read_selected(folder)
+    if selected is None or selected["step"] != evaluation["step"]:
+        raise UserError(
+            f"{folder / SELECTED} does not have the weights that trainer.selection chose, those of step "
+            f"{evaluation['step']}: give the run's command again, or, of a run that was done before such "
+            f"weights were kept, {remedy(folder)}"
+        )
+    weights: dict[str, Any] = selected["model"]
+    return weights

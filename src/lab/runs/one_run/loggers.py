@@ -1,0 +1,124 @@
+"""Mirrors of the run directory: W&B, offline by default."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, Protocol
+
+from ilc.errors import UserError
+from lab.runs.one_run.logger_options import WandbOptions
+from lab.runs.one_run.run_options import RunOptions
+
+
+class Logger(Protocol):
+    """Anything that takes metrics and pictures."""
+
+    def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
+        """Take the metrics of one evaluation, and PNG files."""
+
+    def summarize(self, summary: Mapping[str, Any]) -> None:
+        """Take the summary of a run that is done."""
+
+
+class NoLogger:
+    """Leaves the files to speak for themselves."""
+
+    def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
+        """Do nothing."""
+
+    def summarize(self, summary: Mapping[str, Any]) -> None:
+        """Do nothing."""
+
+
+class WandbLogger:
+    """One W&B run; closed as finished or failed when the context ends, in a sweep too.
+
+    A run that continues is the same W&B run. What was logged before is on the server where there is one;
+    offline W&B begins another folder, which gets it again, so that the newest folder has everything.
+
+    Args:
+        options: of the config.
+        path: the run's folder.
+        run: what W&B is told of it.
+        before: the evaluations that were made before.
+
+    Raises:
+        UserError: W&B is not installed or cannot start.
+    """
+
+    def __init__(
+        self, options: WandbOptions, path: Path, run: RunOptions, before: Iterable[dict[str, Any]] = ()
+    ) -> None:
+        try:
+            import wandb  # Slow to import, and not needed with logger=none.
+        except ImportError as error:
+            raise UserError(
+                f"W&B cannot be imported ({error}): install it (pip install 'ilc[wandb]'), or use logger=none"
+            ) from error
+        # Without one W&B's service writes its complaints behind the last line of a run.
+        os.environ.setdefault("HOME", tempfile.gettempdir())
+        online, known = options.mode == "online", _id_of(path)
+        try:
+            self._run = wandb.init(
+                dir=path.absolute(),  # W&B's service may be an earlier run's, started in another folder.
+                project=options.project,
+                mode=options.mode,
+                name=f"{run.name}-{run.method}-seed{run.seed}",
+                id=known,
+                resume="allow" if online and known is not None else None,
+                config=run.content,
+                reinit="finish_previous",
+                settings=wandb.Settings(silent=True),
+            )
+        except Exception as error:
+            raise UserError(
+                f"W&B cannot start ({error}): use logger=none, or logger.mode=offline which needs no account"
+            ) from error
+        self._image = wandb.Image
+        for metrics in () if online else before:
+            self.log(metrics)
+
+    def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
+        """Send one evaluation, at its optimizer step."""
+        images = {path.stem: self._image(str(path)) for path in pictures}
+        # Committed at once: whatever W&B still holds back would come after the summary, and replace it.
+        self._run.log({**metrics, **images}, step=int(metrics["step"]), commit=True)
+
+    def summarize(self, summary: Mapping[str, Any]) -> None:
+        """Put it in place of W&B's own summary, which has the last evaluation instead of the selected one."""
+        self._run.summary.update(dict(summary))
+
+    def __enter__(self) -> WandbLogger:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._run.finish(exit_code=0 if kind is None else 1)
+
+
+def _id_of(path: Path) -> str | None:
+    """What W&B calls the run of a folder that it has seen before: how the newest folder it left ends."""
+    folders = sorted(path.glob("wandb/*run-*-*"), key=lambda folder: folder.name.split("run-")[-1])
+    return folders[-1].name.split("-")[-1] if folders else None
+
+
+def make_logger(
+    path: Path, run: RunOptions, before: Iterable[dict[str, Any]] = (), is_writer: bool = True
+) -> AbstractContextManager[Logger]:
+    """The logger that the config names; of several processes only the one that writes has one.
+
+    Args:
+        path: the run's folder.
+        run: its options.
+        before: the evaluations of a run that continues.
+        is_writer: whether this process writes.
+
+    Raises:
+        UserError: it cannot start.
+    """
+    if isinstance(run.logger, WandbOptions) and is_writer:
+        return WandbLogger(run.logger, path, run, before)
+    return nullcontext(NoLogger())

@@ -1,0 +1,36 @@
+"""Whether training moved anything at all: a run of zero updates looks like any other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from lab.runs.one_run.task import Task
+
+
+def weights_sha256(task: Task) -> str | None:
+    """SHA-256 of the parameters that learn, as the task's state has them; None where it keeps them elsewhere.
+
+    Buffers do not count: batch statistics move by themselves.
+    """
+    state = task.state_dict().get("model")
+    names = [name for name, value in task.model.named_parameters() if value.requires_grad]
+    if not isinstance(state, Mapping) or not names or not all(name in state for name in names):
+        return None
+    digest = hashlib.sha256()
+    for name in names:
+        value: Tensor = state[name].detach().cpu().contiguous()
+        digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def nothing_moved(n_steps: int) -> str:
+    """The warning of a run whose parameters are what they were before its first step."""
+    return (
+        f"nothing moved: after {n_steps} steps every parameter is what it was before the first one. The "
+        "updates are zero (see mask/density), or too small for the parameters (optimizer.lr), or "
+        "the squares of the gradients leave float32"
+    )

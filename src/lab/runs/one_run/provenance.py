@@ -1,0 +1,66 @@
+"""Where a run's numbers come from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ilc._processes import current
+from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.task import DataRecord
+
+PACKAGES = ("torchvision", "numpy", "hydra-core", "wandb")
+
+
+def provenance(command: str, run: RunOptions, device: torch.device, data: dict[str, str]) -> dict[str, Any]:
+    """Command, code, versions, machine and seed of a run, and its data as ``identity_of`` has it."""
+    return {
+        "command": command,
+        "git_commit": _git("rev-parse", "HEAD"),
+        "git_dirty": bool(_git("status", "--porcelain")),
+        "python": platform.python_version(),
+        "versions": {
+            "torch": torch.__version__,  # Names the build too, as in 2.13.0+cpu.
+            **{name: version for name in PACKAGES if (version := _version(name)) is not None},
+        },
+        "device": str(device),
+        "device_name": _device_name(device),
+        "processes": current().size,
+        "threads": torch.get_num_threads(),
+        "seed": run.seed,
+        **data,
+    }
+
+
+def identity_of(data: DataRecord) -> dict[str, str]:
+    """By what a run knows its data again."""
+    return {"data_source": data.source, "data_sha256": data.fingerprint()}
+
+
+def _device_name(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str | None:
+    """The installed version, or None: whoever needs less has less installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says of the checkout this file lies in, or None outside of one."""
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()

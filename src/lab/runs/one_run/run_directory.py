@@ -1,0 +1,226 @@
+"""The folder of one run: the files are the truth, everything else mirrors them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from torch import nn
+
+from ilc.errors import UserError
+from lab.configuration.resolve import differences
+from lab.files.atomic import cannot_write, write_atomically, write_json, write_text
+from lab.files.locked import lock
+from lab.files.sealed import save_sealed
+from lab.runs.one_run import run_files
+
+
+class RunDirectory:
+    """Config, provenance, metrics, summary, checkpoint and the mark that the run is done.
+
+    Args:
+        path: the folder; made if it is not there.
+        experiment: the resolved config of the run that wants to use it.
+        writes: whether this process may change the folder; of several that share a run only one may, and
+            for the others what writes does nothing.
+
+    Raises:
+        UserError: the folder cannot be used, or holds another experiment.
+    """
+
+    def __init__(self, path: Path, experiment: dict[str, Any], writes: bool = True) -> None:
+        self.path = path
+        self.writes = writes
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"cannot use the run folder {path}: {error.strerror}. Choose another with hydra.run.dir=..."
+            ) from error
+        self._experiment = experiment
+        if (path / run_files.CONFIG).exists() or self.is_done:
+            self._check_same_experiment(run_files.read_config(path))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder, and remove what a killed one left half written.
+
+        Raises:
+            UserError: one is in it.
+        """
+        if not self.writes:
+            yield
+            return
+        descriptor = lock(self.path)
+        if descriptor is None:
+            raise UserError(
+                f"another process is training in {self.path}: wait until it ends, or choose another folder "
+                "with hydra.run.dir=..."
+            )
+        try:
+            for left in self.path.glob(".*.part"):
+                left.unlink(missing_ok=True)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def failure_kept(self) -> Iterator[None]:
+        """Keep the message of a run that began and failed by its own fault (diverged) until it succeeds."""
+        note = self.path / run_files.FAILED
+        try:
+            yield
+        except UserError as error:
+            if (
+                self.writes
+                and (self.path / run_files.CONFIG).exists()
+                and not isinstance(error.__cause__, OSError)
+            ):
+                write_text(note, f"{error}\n")
+            raise
+        if self.writes:
+            note.unlink(missing_ok=True)
+
+    def start(self, provenance: dict[str, Any]) -> None:
+        """Write down what is about to run."""
+        if not self.writes:
+            return
+        write_text(self.path / run_files.CONFIG, OmegaConf.to_yaml(OmegaConf.create(self._experiment)))
+        write_json(self.path / run_files.PROVENANCE, provenance)
+
+    def _check_same_experiment(self, there: dict[str, Any]) -> None:
+        changed = differences(there, self._experiment)
+        if changed:
+            raise UserError(
+                f"{self.path} holds another experiment: it differs in {', '.join(changed)}. "
+                "Choose another hydra.run.dir, or remove that folder to start over"
+            )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run has ended and everything is written."""
+        return run_files.is_done(self.path)
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Write the summary and mark the run as done."""
+        if not self.writes:
+            return
+        write_json(self.path / run_files.SUMMARY, summary)
+        write_text(self.path / run_files.DONE, run_files.hashes(self.path))
+
+    def append_metrics(self, values: dict[str, float | int]) -> None:
+        """Add one line to ``metrics.jsonl``, in a single write.
+
+        Raises:
+            UserError: the disk is full, ...
+        """
+        if not self.writes:
+            return
+        path = self.path / run_files.METRICS
+        line = (json.dumps(values) + "\n").encode()
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                written = os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise UserError(cannot_write(path, error)) from error
+        if written != len(line):
+            raise UserError(f"cannot write {path}: no room left. Make room and give the same command")
+
+    def save_pictures(self, pictures: Mapping[str, bytes]) -> list[Path]:
+        """Write PNG files by their names, in place of older ones; return their paths.
+
+        Raises:
+            UserError: one cannot be written.
+        """
+        if not self.writes:
+            return []
+        paths = {self.path / f"{name}.png": content for name, content in pictures.items()}
+        for path, content in paths.items():
+            write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+        return list(paths)
+
+    def keep_metrics(self, checkpoint: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Drop the evaluations that the checkpoint does not count and return the others.
+
+        An interruption can fall between an evaluation and its checkpoint: the evaluation is then
+        made again.
+
+        Raises:
+            UserError: some that it counts are missing, or were changed.
+        """
+        path = self.path / run_files.METRICS
+        kept = 0 if checkpoint is None else checkpoint["n_evaluations"]
+        sha256 = None if checkpoint is None else checkpoint.get("metrics_sha256")
+        evaluations = run_files.read_metrics(self.path, kept, sha256)
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        if len(lines) > kept and self.writes:
+            write_text(path, "".join(lines[:kept]))
+        return evaluations
+
+    def save_checkpoint(self, state: dict[str, Any], data: dict[str, str]) -> None:
+        """Replace ``checkpoint.pt`` atomically.
+
+        Args:
+            state: of the run.
+            data: by what it knows its data again.
+
+        Raises:
+            UserError: it cannot be written; the previous checkpoint is unharmed.
+        """
+        if not self.writes:
+            return
+        belongs_to = {
+            "config": self._experiment,
+            "data": data,
+            "metrics_sha256": run_files.metrics_sha256(self.path),
+        }
+        save_sealed(self.path / run_files.CHECKPOINT, {**state, **belongs_to})
+
+    def save_selected(self, step: int, model: nn.Module) -> None:
+        """Replace ``selected.pt`` atomically: the weights of the evaluation that is selected now.
+
+        Raises:
+            UserError: it cannot be written; the previous ones are unharmed.
+        """
+        if self.writes:
+            save_sealed(self.path / run_files.SELECTED, {"step": step, "model": model.state_dict()})
+
+    def load_checkpoint(self, data: dict[str, str]) -> dict[str, Any] | None:
+        """The last checkpoint, or None when there is none.
+
+        Args:
+            data: by what the run knows its data again, as it is now.
+
+        Raises:
+            UserError: the file is damaged, or of another experiment, or the data is not what it was.
+        """
+        state = run_files.read_checkpoint(self.path)
+        if state is None:
+            return None
+        if "config" not in state and not (self.path / run_files.CONFIG).exists():
+            missing = self.path / run_files.CONFIG
+            raise UserError(
+                f"{missing} is missing, and the checkpoint does not say what it is of: "
+                f"{run_files.remedy(self.path)}"
+            )
+        self._check_same_experiment(state.get("config", self._experiment))
+        there = state.get("data", data)
+        if there != data:
+            raise UserError(
+                f"{self.path} began on {_in_words(there)} and finds {_in_words(data)} now: a run continues "
+                "only on the data it began with. Bring that back (data_dir=...), or choose another "
+                "hydra.run.dir=... to begin anew"
+            )
+        return state
+
+
+def _in_words(data: dict[str, str]) -> str:
+    return f"{data['data_source']} (SHA-256 {data['data_sha256'][:12]}...)"

@@ -1,0 +1,156 @@
+"""From run folders to tidy tables: one row per run, one row per evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ilc.errors import UserError
+from lab.configuration.resolve import METHOD_KEYS, method_of
+from lab.files.atomic import check_file_path, write_atomically
+from lab.files.checksums import SUMS, list_again
+from lab.files.locked import locked
+from lab.runs.one_run.run_files import (
+    CONFIG,
+    is_done,
+    read_config,
+    read_metrics,
+    read_provenance,
+    read_summary,
+)
+from lab.runs.tables.run_key import RUN, overrides_in, run_key
+
+
+def export_runs(
+    folders: Iterable[Path], columns: Iterable[str] = (), failed: Mapping[Path, str] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read finished runs.
+
+    Args:
+        folders: run folders, or folders that hold some at any depth.
+        columns: dotted config keys to add as columns (``optimizer.lr``).
+        failed: folders of runs that ended without a summary, each with its error. Such a run is a row of
+            ``runs`` whose ``stopped`` is ``failed``, with the error and no metric.
+
+    Returns:
+        ``runs``, one row per run with its summary and the command that repeats it, and ``curves``,
+        one row per evaluation. Both sorted by experiment, aggregator (``method`` for runs without
+        one), the columns asked for, seed.
+
+    Raises:
+        UserError: a folder holds no run, or one that is not done or damaged: none is left out silently.
+    """
+    runs: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
+    for folder in _run_folders(folders):
+        identity = _identity(folder, list(columns))
+        runs.append({**identity, **read_summary(folder), **_origin(folder)})
+        curves += [{**identity, **metrics} for metrics in read_metrics(folder)]
+    for folder, error in (failed or {}).items():
+        own = _identity(folder, list(columns))
+        runs.append({**own, "stopped": "failed", "error": error, **_origin(folder)})
+    order = [key for key in row_order(columns) if any(key in row for row in runs)]
+    return (
+        pd.DataFrame(runs).sort_values(order, ignore_index=True),
+        pd.DataFrame(curves).sort_values([*order, "step"], ignore_index=True),
+    )
+
+
+def row_order(columns: Iterable[str]) -> list[str]:
+    """The columns that rows are sorted by, where a table has them."""
+    return ["experiment", *METHOD_KEYS, *columns, "seed"]
+
+
+def identity_of(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
+    """The columns that say which run a row is of.
+
+    Args:
+        values: the run's resolved config.
+        columns: dotted config keys to add.
+    """
+    method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
+    identity = {"experiment": values["name"], method: method_of(dict(values)), "seed": values["seed"]}
+    return identity | {key: _selected(values, key) for key in columns}
+
+
+def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> dict[Path, bytes]:
+    """Both tables as CSV, under the paths ``PREFIX_runs.csv`` and ``PREFIX_curves.csv``."""
+    tables = {"runs": runs} if curves is None else {"runs": runs, "curves": curves}
+    return {table_path(prefix, kind): table.to_csv(index=False).encode() for kind, table in tables.items()}
+
+
+def table_path(prefix: Path, kind: str) -> Path:
+    """Where a table belongs.
+
+    Raises:
+        UserError: no file can be there.
+    """
+    if prefix.name in ("", ".."):
+        raise UserError(
+            f"cannot write tables to {prefix}: it is a folder. Name them too, as {prefix / 'mine'}"
+        )
+    path = prefix.with_name(f"{prefix.name}_{kind}.csv")
+    check_file_path(path)
+    return path
+
+
+def write_files(files: Mapping[Path, bytes]) -> list[Path]:
+    """Write each file atomically, in a folder that is made if it is not there; return their paths.
+
+    Raises:
+        UserError: one cannot be written.
+    """
+    for path in files:
+        check_file_path(path)
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+    return list(files)
+
+
+def write_results_files(files: Mapping[Path, bytes], results: Path) -> list[Path]:
+    """As ``write_files``, and list the hashes of those below ``results`` in its ``SHA256SUMS``.
+
+    Raises:
+        UserError: one cannot be written, or the list is damaged.
+    """
+    if not any(path.resolve().is_relative_to(results.resolve()) for path in files):
+        return write_files(files)
+    check_file_path(results / SUMS)
+    with locked(results):
+        paths = write_files(files)
+        list_again(results, paths)
+    return paths
+
+
+def _run_folders(folders: Iterable[Path]) -> list[Path]:
+    found: list[Path] = []
+    for folder in folders:
+        runs = sorted(path.parent for path in folder.rglob(CONFIG))
+        if not runs:
+            raise UserError(f"{folder} holds no run: name run folders, or a folder above them")
+        unfinished = [str(run) for run in runs if not is_done(run)]
+        if unfinished:
+            raise UserError(f"not done: {', '.join(unfinished)}: finish those runs or remove their folders")
+        found += runs
+    return found
+
+
+def _origin(folder: Path) -> dict[str, str]:
+    provenance = read_provenance(folder)
+    return {key: provenance[key] for key in ("command", "git_commit")}
+
+
+def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
+    own = identity_of(read_config(folder), columns)
+    return own | {RUN: run_key(overrides_in(read_provenance(folder)["command"]))}
+
+
+def _selected(values: Any, key: str) -> Any:
+    """The value of a dotted key, None where there is none; a list or a section as text, to be sorted by."""
+    for part in key.split("."):
+        values = values.get(part) if isinstance(values, Mapping) else None
+    return str(values) if isinstance(values, (list, Mapping)) else values

@@ -1,0 +1,26 @@
+"""The bar of a run on terminals of any width."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from lab.runs.one_run.progress import EpochProgress
+from lab.terminal import bar as bars
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_count_and_time_left_are_shown(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(
+        bars, "Console", lambda: Console(file=shown, width=width, force_terminal=True, color_system=None)
+    )
+    title = "cifar_random_labels and_mask seed 12, which is long"
+    with EpochProgress(title, n_epochs=1000, start=3) as bar:
+        bar.update(50, {"train/accuracy": 0.5, "test/accuracy": 0.4, "test/kl": 1.25})
+    lines = shown.getvalue().replace("\r", "\n").splitlines()
+    assert any("50/1000" in line and ":" in line.partition("/1000")[2] for line in lines), lines
+    assert "cifar_random_labels" in shown.getvalue()
+    assert "train/acc" in shown.getvalue()

@@ -1,0 +1,113 @@
+"""Runs side by side are the runs that a sweep makes one after another."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from lab.files.locked import lock
+from lab.machine.stop_signals import STOPPED
+
+TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def options(tiny: tuple[str, ...]) -> list[str]:
+    """Tiny spirals; workers switch W&B off themselves."""
+    return [option for option in tiny if option != "logger=none"]
+
+
+@pytest.mark.slow
+def test_the_same_runs_as_a_sweep(
+    train: TrainCommand, options: list[str], script: Any, tmp_path: Path
+) -> None:
+    sweep = ["aggregator=mean,and_mask", "optimizer.lr=1e-3,1e30", "seed=1"]
+    assert train("-m", *options, "logger=none", *sweep, "hydra.sweep.dir=sweep").returncode == 1
+    to = str(tmp_path / "tables" / "x")
+    done = script("run_many", *options, *sweep, "--output", str(tmp_path / "many"), "--to", to)
+    assert done.returncode == 1
+    assert "2 of 4 runs are done" in done.stdout
+    assert "2 runs failed" in done.stderr
+    assert "training diverged" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "tables").exists()  # Runs that failed are not left out silently.
+    losses = []
+    for folder in ("sweep", "many"):
+        runs = sorted((tmp_path / folder).glob("spirals/*/summary.json"))
+        losses.append({path.parent.name: json.loads(path.read_text())["train/loss"] for path in runs})
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == 2
+
+
+@pytest.mark.slow
+def test_tables_hold_the_runs_of_the_sweep_alone_and_their_commands_repeat_them(
+    train: TrainCommand, options: list[str], script: Any, tmp_path: Path
+) -> None:
+    # The mean has no threshold: one run, not two.
+    sweep = ["aggregator=mean", "aggregator.agreement_threshold=0.5,0.9", "seed=0,1"]
+    tables = ["--to", str(tmp_path / "tables" / "x"), "--columns", "optimizer.lr", "aggregator.rescale"]
+    for more in ([], ["optimizer.lr=0.5", *tables]):
+        done = script("run_many", *options, *sweep, *more, "--output", str(tmp_path / "many"))
+        assert done.returncode == 0, done.stderr
+        assert "2 of 2 runs are done" in done.stdout
+    assert len(list((tmp_path / "many").glob("spirals/*/done"))) == 4
+    runs, curves = (
+        pd.read_csv(tmp_path / "tables" / f"x_{kind}.csv", float_precision="round_trip")
+        for kind in ("runs", "curves")
+    )
+    assert runs["optimizer.lr"].tolist() == [0.5, 0.5]
+    assert runs.seed.tolist() == [0, 1]
+    assert runs["aggregator.rescale"].isna().all()
+    assert curves.epoch.tolist() == [1, 2, 3] * 2
+    again = train(*shlex.split(runs.command[0])[2:], "hydra.sweep.dir=again", "hydra.run.dir=again/one")
+    assert again.returncode == 0, again.stderr
+    (summary,) = (tmp_path / "again").rglob("summary.json")
+    assert json.loads(summary.read_text())["train/loss"] == runs["train/loss"][0]
+
+
+@pytest.mark.slow
+def test_stopped_its_runs_stop_between_two_steps_and_killed_it_takes_them_along(
+    options: list[str], root: Path, wait_for: Any, tmp_path: Path
+) -> None:
+    endless = [
+        "trainer.max_epochs=1000000",
+        "trainer.stop_when_memorised=false",
+        "trainer.evaluate_every=100",
+    ]
+    long = [*options, "aggregator=mean", *endless, "--output", str(tmp_path)]
+    command = [sys.executable, str(root / "scripts" / "run_many.py"), *long]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        folder = wait_for(
+            lambda: next((path.parent for path in tmp_path.glob("spirals/*/metrics.jsonl")), None)
+        )
+        process.terminate()
+        errors = process.communicate()[1]
+    assert process.returncode == STOPPED
+    assert errors == "Stopped by SIGTERM: the same command continues\n"
+    assert "Stopped by SIGTERM after epoch" in (folder / "log.txt").read_text()
+    evaluated = len((folder / "metrics.jsonl").read_text().splitlines())
+    assert torch.load(folder / "checkpoint.pt", weights_only=True)["step"] >= evaluated * 200
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        wait_for(lambda: len((folder / "metrics.jsonl").read_text().splitlines()) > evaluated or None)
+        assert lock(folder) is None
+        process.kill()
+    os.close(wait_for(lambda: lock(folder)))
+    assert "continuing after epoch" in (folder / "log.txt").read_text()
+
+
+@pytest.mark.parametrize("arguments", [["seed=0", "--workers", "0"], ["sead=0"]])
+def test_mistakes_are_readable(arguments: list[str], script: Any, tmp_path: Path) -> None:
+    done = script("run_many", *arguments, "--output", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,169 @@
+"""Which runs a sweep has, and what happens to those that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ilc.errors import UserError
+from lab.configuration.compose import combinations
+from lab.machine.stop_signals import Stopped
+from lab.runs.pool.jobs_progress import JobsProgress
+from lab.runs.sweep import sweep
+from lab.runs.sweep.foreign_options import leave_out_foreign_options
+from lab.runs.sweep.sweep import attempt, make, make_in_turn, plan
+
+
+def test_combinations() -> None:
+    made = combinations(["a=1,2", "b.c=x", "seed=range(0,2)"])
+    assert made == [[a, "b.c=x", seed] for a in ("a=1", "a=2") for seed in ("seed=0", "seed=1")]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "left_out"),
+    [
+        (["model=linear", "model.hidden_units=3", "seed=0"], ["model.hidden_units=3"]),
+        (["model=mlp", "model.hidden_units=3"], []),
+        # The experiment chooses where the command line does not, and a tuned file after it.
+        (["experiment=linear_sem", "model.hidden_units=3"], ["model.hidden_units=3"]),
+        (["experiment=colored_mnist", "model.hidden_units=3"], []),
+        (["aggregator=and_mask", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
+        (["tuned=searched/spirals/irm", "aggregator.schedule=step"], []),
+        (["tuned=searched/spirals/l1", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
+        # Options that no choice has, and things that are no option of a group, stay.
+        (["model=linear", "model.hiden_units=3", "trainer.max_epochs=3", "seed=1"], []),
+        (["model=linear", "+model.hidden_units=3", "~tuned"], []),
+        # Below an option, and in lists.
+        (["optimizer=sgd", "optimizer.betas=[0.5,0.9]"], ["optimizer.betas=[0.5,0.9]"]),
+    ],
+)
+def test_options_that_only_other_choices_have_are_left_out(overrides: list[str], left_out: list[str]) -> None:
+    kept = [text for text in overrides if text not in left_out]
+    assert leave_out_foreign_options(overrides) == kept
+
+
+def test_an_option_that_a_choice_lacks_names_one_run(tiny: tuple[str, ...], tmp_path: Path) -> None:
+    swept = ["experiment=spirals", "optimizer=adam,sgd", "optimizer.betas=[0.5,0.9],[0.9,0.9]", "seed=0,1"]
+    runs = plan([*tiny, *swept], tmp_path)
+    assert len(runs) == 6  # Two betas of Adam, and SGD without any, each with two seeds.
+    assert sum("optimizer=sgd" in overrides for overrides in runs.values()) == 2
+    with pytest.raises(Exception, match="beta"):
+        plan([*tiny, "optimizer.beta=1"], tmp_path)
+
+
+@pytest.fixture
+def fail(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes every run end with this error."""
+
+    def with_error(message: str, cause: BaseException | None = None) -> None:
+        def run(*arguments: object) -> dict[str, Any]:
+            raise UserError(message) from cause
+
+        monkeypatch.setattr(sweep, "run", run)
+
+    return with_error
+
+
+def test_a_failed_run_keeps_its_message_until_it_succeeds(
+    fail: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fail("training diverged")
+    assert attempt(["seed=0"], tmp_path) == "training diverged"
+    assert (tmp_path / "failed.txt").read_text() == "training diverged\n"
+    fail("cannot write", OSError(28, "No space left on device"))
+    with pytest.raises(UserError, match="cannot write"):
+        attempt(["seed=0"], tmp_path)
+    monkeypatch.setattr(sweep, "run", lambda *arguments: {"step": 1})
+    assert attempt(["seed=0"], tmp_path) == {"step": 1}
+    assert not (tmp_path / "failed.txt").exists()
+
+
+def test_runs_in_turn_go_on_past_one_that_fails(
+    tiny: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = plan([*tiny, "threads=1", "optimizer.lr=1e30,1e-3"], tmp_path)
+    bad, good = runs
+    try:
+        failures = make_in_turn(runs)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert list(failures) == [bad]
+    assert "training diverged" in failures[bad]
+    assert (bad / "failed.txt").read_text() == f"{failures[bad]}\n"
+    assert (good / "done").exists()
+    said = capsys.readouterr().out
+    assert "epoch 3 of 3" in said
+    assert [line for line in said.splitlines() if line.startswith("run ")] == ["run 1 of 2", "run 2 of 2"]
+
+
+@pytest.fixture
+def defect(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Makes the first run end with this, and the others train."""
+
+    def with_error(error: BaseException) -> None:
+        own, calls = sweep.run, []
+
+        def run(*arguments: Any) -> dict[str, Any]:
+            calls.append(1)
+            if len(calls) == 1:
+                raise error
+            return own(*arguments)
+
+        monkeypatch.setattr(sweep, "run", run)
+
+    return with_error
+
+
+DEFECTS = [
+    ZeroDivisionError("a defect"),
+    RuntimeError("two\nlines"),
+    KeyError("key"),
+    MemoryError(),
+    RecursionError(),
+]
+
+
+@pytest.mark.parametrize("error", DEFECTS, ids=lambda error: type(error).__name__)
+def test_a_failure_of_any_kind_stays_its_run_s_own(
+    error: Exception,
+    defect: Callable[[BaseException], None],
+    tiny: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = plan([*tiny, "threads=1", "seed=0,1", "trainer.max_epochs=1"], tmp_path)
+    bad, good = runs
+    defect(error)
+    try:
+        failures = make_in_turn(runs)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert list(failures) == [bad] and (good / "done").exists()
+    assert failures[bad].startswith(type(error).__name__) and "\n" not in failures[bad]
+    assert "Traceback" in (bad / "log.txt").read_text()
+    assert capsys.readouterr().err == f"Error: {failures[bad]}\n"
+    assert not (bad / "failed.txt").exists()  # It may be mended: the same command tries again.
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_side_by_side_too(
+    defect: Callable[[BaseException], None], tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    runs = plan([*tiny, "threads=1", "seed=0,1", "trainer.max_epochs=1"], tmp_path)
+    defect(ZeroDivisionError("a defect"))
+    failures = make(runs, 1, JobsProgress("runs", 2, 0))
+    ((folder, message),) = failures.items()
+    assert message.startswith("ZeroDivisionError: a defect (the traceback is in its log.txt)")
+    assert [run for run in runs if (run / "done").exists()] == [run for run in runs if run != folder]
+
+
+def test_a_stop_is_no_failure(
+    defect: Callable[[BaseException], None], tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    defect(Stopped())
+    with pytest.raises(Stopped):
+        make_in_turn(plan([*tiny, "seed=0,1"], tmp_path))
