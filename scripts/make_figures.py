@@ -3,11 +3,11 @@
     python scripts/make_figures.py            all of them
     python scripts/make_figures.py demo       only those named
 
-Beside ``results/figures`` and ``results/tables`` it writes ``docs/claims.md``, with all of them also
-``docs/gallery.md``, the README's thumbnails and the tables of hours, and into the README and the pages of
-``docs/`` the tables between their ``<!-- table:NAME -->`` and ``<!-- end -->``. ``verdicts`` names the tables
-that count and show the claims, and their page. Nothing is drawn from files that are not what
-``results/SHA256SUMS`` says (``scripts/checksums.py``).
+Figures and tables of an experiment lie in ``results/EXPERIMENT/figures`` and ``results/EXPERIMENT/tables``.
+The script also puts the tables into the README and the pages of ``docs/``, between ``<!-- table:NAME -->``
+and ``<!-- end -->``. The name ``verdicts`` stands for the claims: their tables and ``docs/claims.md``.
+Without names it writes in addition ``docs/gallery.md``, the README's thumbnails and the tables of hours.
+It draws nothing from files that differ from ``results/SHA256SUMS`` (``scripts/checksums.py``).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from rich.progress import track
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
 from lab.figures import claims, gallery, studies, thumbnails
-from lab.figures.damage import one_line_if_damaged
-from lab.figures.discovery import experiments, figure_modules
+from lab.figures.damage import is_data, one_line_if_damaged
+from lab.figures.discovery import experiments, figure_modules, home_of
 from lab.figures.pages import pages, relinked, with_tables
 from lab.files.atomic import write_atomically, write_text
 from lab.files.checksums import SUMS, check
@@ -60,31 +60,33 @@ def main() -> None:
             with one_line_if_damaged(name, results) as files:
                 save(name, module, results)
             if hasattr(module, "draw"):
-                read[name] = {file for file in files if not file.startswith(("figures/", "tables/"))}
+                read[name] = set(filter(is_data, files))
     if not arguments.names:
         write_text(results.parent / gallery.PAGE, gallery.page(read))
         with one_line_if_damaged(thumbnails.TABLE, results):
             save_thumbnails(results)
         with one_line_if_damaged("hours", results):
             for experiment, table in studies.hours(results).items():
-                save_table(f"hours_{experiment}", table.to_markdown(index=False) + "\n", results)
+                text = table.to_markdown(index=False) + "\n"
+                save_table(f"hours_{experiment}", text, results, experiment)
     if results == ROOT / "results":
         for page in pages(ROOT):
-            write_text(page, with_tables(page, results / "tables"))
+            write_text(page, with_tables(page, results))
     print(f"{len(names)} names: figures and tables under {arguments.results}")
 
 
 def save(name: str, module: ModuleType, results: Path) -> None:
-    """Draw one figure as PNG, write one table as Markdown, or both."""
+    """Draw one figure as PNG, write one table as Markdown, or both, below the results of its experiment."""
+    home = home_of(module.__name__)
     if hasattr(module, "draw"):
-        save_picture(module.draw(results), results / "figures" / f"{name}.png")
+        save_picture(module.draw(results), results / home / "figures" / f"{name}.png")
     if hasattr(module, "tabulate"):
-        save_table(name, module.tabulate(results).to_markdown(index=False) + "\n", results)
+        save_table(name, module.tabulate(results).to_markdown(index=False) + "\n", results, home)
 
 
 def save_picture(figure: Figure, path: Path, dpi: float | None = None) -> None:
     """Write a picture as PNG, with the style's dots per inch if no other number is given."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     # Without the software's name and version the file changes only when the picture does.
     write_atomically(
         path, lambda file: figure.savefig(file, format="png", metadata={"Software": None}, dpi=dpi)
@@ -95,7 +97,7 @@ def save_thumbnails(results: Path) -> None:
     """Draw the README's thumbnails, and write the table that shows them."""
     for name, module in thumbnails.thumbnail_modules().items():
         picture = import_module(module).draw(results)
-        save_picture(picture, results / thumbnails.FOLDER / f"{name}.png", dpi=thumbnails.DPI)
+        save_picture(picture, results / name / thumbnails.FILE, dpi=thumbnails.DPI)
     save_table(thumbnails.TABLE, thumbnails.table(), results)
 
 
@@ -106,17 +108,24 @@ def save_claims(results: Path) -> None:
         of_this = collected.get(claims.title_of(experiment))
         if of_this:
             table = claims.at_a_glance(of_this, str(claims.PAGE)).to_markdown(index=False)
-            save_table(f"claims_{experiment}", table + "\n", results)
+            save_table(f"claims_{experiment}", table + "\n", results, experiment)
     save_table(CLAIMS, claims.verdicts(collected).to_markdown(index=False) + "\n", results)
     path = results.parent / claims.PAGE
     path.parent.mkdir(exist_ok=True)
     write_text(path, claims.page(collected))
 
 
-def save_table(name: str, text: str, results: Path) -> None:
-    """Write one table, whose links start at the folder above the results."""
-    path = results / "tables" / f"{name}.md"
-    path.parent.mkdir(exist_ok=True)
+def save_table(name: str, text: str, results: Path, experiment: str = "") -> None:
+    """Write one table of an experiment, or of all of them.
+
+    Args:
+        name: of the table.
+        text: the table, with links that start at the folder above the results.
+        results: the folder of the results.
+        experiment: whose table it is; none for a table of all experiments.
+    """
+    path = results / experiment / "tables" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, relinked(text, results.parent, path.parent))
 
 

@@ -70,7 +70,6 @@ PLACES = {
     "src/lab/experiments/skip_intervals/rollouts_drawing.py np.load": ARRAYS,
     "src/lab/experiments/skip_intervals/thumbnail.py np.load": ARRAYS,
     "src/lab/figures/claims.py import_module": OF_THE_PROJECT,
-    "src/lab/figures/discovery.py import_module": OF_THE_PROJECT,
     "src/lab/figures/studies.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/figures/thumbnails.py import_module": OF_THE_PROJECT,
     "src/ilc/kernels/_compiled.py import_module": OF_THE_PROJECT,

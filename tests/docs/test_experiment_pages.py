@@ -38,7 +38,7 @@ def test_each_heading_holds_what_it_says(page: Path) -> None:
     found = sections(page)
     assert "[claims.md](claims.md)" in found["Claim"]
     assert re.search(r"^python (src|scripts)/\w+\.py", found["Command"], re.M)
-    assert re.search(r"!\[[^]]+\]\(\.\./results/figures/\w+\.png\)", found["Figure"])
+    assert re.search(r"!\[[^]]+\]\(\.\./results/\w+/figures/\w+\.png\)", found["Figure"])
     assert f"<!-- table:claims_{page.stem} -->\n|" in found["What was found"]
     assert found["Settings"].strip()
     assert f"<!-- table:hours_{page.stem} -->\n|" in found["Hours"]

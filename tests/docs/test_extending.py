@@ -124,4 +124,4 @@ def test_method_study_and_figure_do_what_the_page_says(copy: Path, root: Path) -
     assert runs.groupby("aggregator").size().to_dict() == {"and_mask": 2, "mean": 2, "median_sign": 2}
     assert "two_cues/methods_runs.csv" in (copy / "results" / "SHA256SUMS").read_text()
     run(copy, "scripts/make_figures.py", "two_cues")
-    assert (copy / "results" / "figures" / "two_cues.png").stat().st_size > 5_000
+    assert (copy / "results" / "two_cues" / "figures" / "two_cues.png").stat().st_size > 5_000

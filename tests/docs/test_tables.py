@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from lab.figures.pages import table_files
+
 MARKS = re.compile(r"<!-- table:(\w+) -->\n(.*?)<!-- end -->", re.S)
 
 
 def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
     shown = {}
+    tables = table_files(root / "results")
     for page in pages:
         for name, table in MARKS.findall(page.read_text()):
-            made = (root / "results" / "tables" / f"{name}.md").read_text()
+            made = tables[name].read_text()
             assert without_targets(table) == without_targets(made), (page.name, name)
             shown[name] = page.name
     costs = {"cost": "cost.md", "per_example_cost": "cost.md", "processes_cost": "scale.md"}

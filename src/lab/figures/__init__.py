@@ -2,5 +2,6 @@
 
 A figure or table belongs to its experiment: a module ``lab/experiments/*/figures/NAME.py`` with
 ``draw(results) -> Figure``, ``tabulate(results) -> DataFrame`` or both, where ``results`` is the folder of
-committed CSV files. It becomes ``results/figures/NAME.png`` and ``results/tables/NAME.md``. No figure trains.
+committed CSV files. It becomes ``NAME.png`` in
+``results/EXPERIMENT/figures/`` and ``NAME.md`` in ``results/EXPERIMENT/tables/``. No figure trains.
 """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lab.figures.discovery import experiments, modules
+from lab.figures.discovery import PACKAGE, experiments, modules
 from lab.figures.pages import wrapped
 
 PAGE = Path("docs/claims.md")
@@ -71,9 +71,14 @@ def collect(results: Path) -> dict[str, list[Claim]]:
 
 
 def title_of(experiment: str) -> str:
-    """What an experiment is called above its claims and figures: its ``TITLE``, or else its name in words."""
-    module = import_module(f"lab.experiments.{experiment}")
-    return getattr(module, "TITLE", experiment.replace("_", " ").capitalize())
+    """What an experiment is called above its claims: its ``TITLE``, or else its name as words."""
+    title: str = getattr(import_module(f"{PACKAGE}.{experiment}"), "TITLE", "") or words(experiment)
+    return title
+
+
+def words(name: str) -> str:
+    """The name of a folder or module as words that begin with a capital letter."""
+    return name.replace("_", " ").capitalize()
 
 
 def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:

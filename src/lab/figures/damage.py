@@ -26,6 +26,11 @@ NAMED = 3
 """As many files as a message names."""
 
 
+def is_data(file: str) -> bool:
+    """Whether a file below ``results/`` is data: neither a figure nor a table drawn from data."""
+    return not {"figures", "tables"} & set(Path(file).parts)
+
+
 @contextmanager
 def one_line_if_damaged(what: str, results: Path) -> Iterator[set[str]]:
     """Around whatever draws ``what`` from files below ``results``; yields those that it opens.
@@ -40,7 +45,7 @@ def one_line_if_damaged(what: str, results: Path) -> Iterator[set[str]]:
             raise
         except ERRORS as error:
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            data = sorted(file for file in files if not file.startswith(("figures/", "tables/")))
+            data = sorted(filter(is_data, files))
             named = ", ".join(data[:NAMED]) + (", ..." if len(data) > NAMED else "")
             raise UserError(
                 f"{what} cannot be made from {results} ({reason}). It reads {named or 'no file'}: put back "

@@ -1,12 +1,18 @@
-"""Finds the experiments' figures, tables, claims and measurements: to lie in their folder is enough."""
+"""Finds the experiments' figures, tables, claims and measurements by path.
+
+A file in the right folder is enough. Nothing here imports an experiment, so the room of figures depends on
+none of them.
+"""
 
 from __future__ import annotations
 
 import pkgutil
-from importlib import import_module
+from pathlib import Path
 
-import lab.experiments
 from ilc.errors import UserError
+
+FOLDER = Path(__file__).parents[1] / "experiments"
+PACKAGE = "lab.experiments"
 
 ORDER = ("spirals", "memorisation", "coinrun", "irm", "theory")
 """The experiments that come first wherever several are shown. All others follow by name."""
@@ -14,7 +20,7 @@ ORDER = ("spirals", "memorisation", "coinrun", "irm", "theory")
 
 def experiments() -> list[str]:
     """The names of all experiments."""
-    found = [module.name for module in pkgutil.iter_modules(lab.experiments.__path__) if module.ispkg]
+    found = [module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg]
     return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
@@ -25,19 +31,15 @@ def modules(experiment: str, room: str) -> list[str]:
         experiment: one of ``experiments()``.
         room: ``figures``, ``claims`` or ``measurements``.
     """
-    package = f"{lab.experiments.__name__}.{experiment}"
-    rooms = pkgutil.iter_modules(import_module(package).__path__)
-    if not any(found.ispkg and found.name == room for found in rooms):
-        return []
-    inside = pkgutil.iter_modules(import_module(f"{package}.{room}").__path__)
-    return sorted(f"{package}.{room}.{module.name}" for module in inside)
+    inside = pkgutil.iter_modules([str(FOLDER / experiment / room)])
+    return sorted(f"{PACKAGE}.{experiment}.{room}.{module.name}" for module in inside)
 
 
 def figure_modules() -> dict[str, str]:
     """The modules of all figures and tables by the name that their files have.
 
     Raises:
-        UserError: two experiments have one of the same name, so that their files would be one.
+        UserError: two experiments have one of the same name, so a page could not say which it shows.
     """
     found: dict[str, str] = {}
     for experiment in experiments():
@@ -47,3 +49,8 @@ def figure_modules() -> dict[str, str]:
                 raise UserError(f"{found[name]} and {module} would both make {name}.png or .md: rename one")
             found[name] = module
     return found
+
+
+def home_of(module: str) -> str:
+    """The experiment that a module belongs to, by the module's full name."""
+    return module.removeprefix(f"{PACKAGE}.").partition(".")[0]

@@ -76,12 +76,14 @@ def page(read: Mapping[str, Iterable[str]]) -> str:
         names = [module.rpartition(".")[2] for module in modules(experiment, "figures")]
         drawn = [name for name in names if name in read]
         if drawn:
-            parts += [f"## {title_of(experiment)}\n", *(_block(name, read[name]) for name in drawn)]
+            blocks = [_block(name, experiment, read[name]) for name in drawn]
+            parts += [f"## {title_of(experiment)}\n", *blocks]
     return "\n".join(parts)
 
 
-def _block(name: str, files: Iterable[str]) -> str:
+def _block(name: str, experiment: str, files: Iterable[str]) -> str:
     sentence = sentence_of(name)
     makers = ", ".join(linked(study, "../") for study in studies_of(files))
     made = f"Study: {makers}." if makers else NO_FILE
-    return f"### {name}\n\n{wrapped(f'{sentence} {made}')}\n\n![{sentence}](../results/figures/{name}.png)\n"
+    picture = f"![{sentence}](../results/{experiment}/figures/{name}.png)"
+    return f"### {name}\n\n{wrapped(f'{sentence} {made}')}\n\n{picture}\n"

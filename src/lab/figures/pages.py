@@ -28,23 +28,31 @@ def pages(root: Path) -> list[Path]:
     return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
-def with_tables(page: Path, tables: Path) -> str:
+def table_files(results: Path) -> dict[str, Path]:
+    """All committed tables by name: each lies in ``results/EXPERIMENT/tables/`` or ``results/tables/``."""
+    return {path.stem: path for path in sorted(results.glob("**/tables/*.md"))}
+
+
+def with_tables(page: Path, results: Path) -> str:
     """The page's text with the tables that it shows as they are now.
 
     Args:
         page: a Markdown file.
-        tables: folder of the tables, ``NAME.md`` each.
+        results: the folder of the committed results.
 
     Raises:
         UserError: a mark names no table.
     """
+    tables = table_files(results)
 
     def fill(match: re.Match[str]) -> str:
-        table = tables / f"{match[2]}.md"
-        if not table.exists():
-            known = ", ".join(sorted(path.stem for path in tables.glob("*.md")))
-            raise UserError(f"{page} wants a table {match[2]!r}, which is not in {tables}: there are {known}")
-        return match[1] + relinked(table.read_text(), tables, page.parent) + match[3]
+        table = tables.get(match[2])
+        if table is None:
+            known = ", ".join(sorted(tables))
+            raise UserError(
+                f"{page} wants a table {match[2]!r}, which is not below {results}: there are {known}"
+            )
+        return match[1] + relinked(table.read_text(), table.parent, page.parent) + match[3]
 
     return MARKS.sub(fill, page.read_text())
 

@@ -1,23 +1,22 @@
 """Thumbnails: the README's small pictures, one for each experiment that draws one.
 
 A thumbnail is ``lab/experiments/NAME/thumbnail.py`` with ``draw(results) -> Figure``. The first line of its
-module is the caption, ``docs/NAME.md`` the page that it leads to. It becomes ``results/thumbnails/NAME.png``.
+module is the caption, ``docs/NAME.md`` the page that it leads to. It becomes ``results/NAME/thumbnail.png``.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lab.figures.claims import title_of
-from lab.figures.discovery import experiments
+from lab.figures.discovery import FOLDER, PACKAGE, experiments
 from lab.figures.style import new_figure
 
-FOLDER = "thumbnails"
-"""Of the pictures, below ``results/``."""
+FILE = "thumbnail.png"
+"""The name of the picture, in the folder of the experiment's results."""
 
 TABLE = "thumbnails"
 """The name of the README's table."""
@@ -30,8 +29,11 @@ DPI = 160
 
 def thumbnail_modules() -> dict[str, str]:
     """The modules of all thumbnails by the name of their experiment."""
-    names = {name: f"lab.experiments.{name}.thumbnail" for name in experiments()}
-    return {name: module for name, module in names.items() if find_spec(module)}
+    return {
+        name: f"{PACKAGE}.{name}.thumbnail"
+        for name in experiments()
+        if (FOLDER / name / "thumbnail.py").exists()
+    }
 
 
 def new_thumbnail(title: str) -> tuple[Figure, Axes]:
@@ -57,7 +59,7 @@ def caption(module: str) -> str:
 def table() -> str:
     """The README's table: pictures with their captions, as Markdown. Links start at the repository's root."""
     cells = [
-        f"[![{title_of(name)}](results/{FOLDER}/{name}.png)](docs/{name}.md)<br>{caption(module)}"
+        f"[![{title_of(name)}](results/{name}/{FILE})](docs/{name}.md)<br>{caption(module)}"
         for name, module in thumbnail_modules().items()
     ]
     rows = [cells[start : start + COLUMNS] for start in range(0, len(cells), COLUMNS)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from lab.figures.discovery import figure_modules
+from lab.figures.discovery import figure_modules, home_of
 from lab.figures.gallery import sentence_of
 from lab.files.atomic import in_memory
 
@@ -31,9 +31,10 @@ class ShownFigure:
 
 
 def committed_figures(results: Path) -> list[ShownFigure]:
-    """All figures below ``results/figures`` that some module draws, in the experiments' order."""
-    paths = {name: results / "figures" / f"{name}.png" for name in figure_modules()}
-    return [_shown(path) for path in paths.values() if path.exists()]
+    """All committed figures that some module draws, in the experiments' order."""
+    found = figure_modules().items()
+    paths = [results / home_of(module) / "figures" / f"{name}.png" for name, module in found]
+    return [_shown(path) for path in paths if path.exists()]
 
 
 def _shown(path: Path) -> ShownFigure:

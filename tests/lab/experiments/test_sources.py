@@ -24,6 +24,6 @@ def test_no_number_rests_on_a_stand_in(path: Path) -> None:
     assert [source for source in sources if pd.Series([source]).str.contains(STAND_INS)[0]] == []
 
 
-@pytest.mark.parametrize("table", sorted((RESULTS / "tables").glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("table", sorted(RESULTS.glob("**/tables/*.md")), ids=lambda path: path.stem)
 def test_no_table_names_one(table: Path) -> None:
     assert not pd.Series([table.read_text()]).str.contains(STAND_INS + "|colored digits", case=False)[0]

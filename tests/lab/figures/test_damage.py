@@ -78,7 +78,7 @@ DAMAGES = [emptied, cut, doubled, of_foreign_columns, of_a_header_alone, binary,
 def test_whole_files_are_drawn(make_figures: MakeFigures, results: Path) -> None:
     status, _, errors = make_figures("demo")
     assert (status, errors) == (0, "")
-    assert (results / "figures" / "demo.png").exists()
+    assert (results / "spirals" / "figures" / "demo.png").exists()
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -90,7 +90,7 @@ def test_every_damage_is_named_before_anything_is_drawn(
     status, said, errors = make_figures("demo")
     assert (status, said, errors.count("\n")) == (1, "", 1)
     assert errors.startswith(f"Error: {results / name} was changed, by {results / SUMS}")
-    assert not (results / "figures").exists()
+    assert not any(results.glob("**/figures"))
 
 
 @pytest.mark.parametrize("damage", [emptied, of_foreign_columns, binary])

@@ -9,16 +9,20 @@ import pytest
 
 import lab.experiments
 from ilc.errors import UserError
+from lab.figures import discovery
 from lab.figures.claims import title_of
 from lab.figures.discovery import ORDER, experiments, figure_modules, modules
 
 
 def _home(folder: Path, name: str, figure: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another experiment, outside the package's own folder, with one figure."""
+    """Another experiment with one figure, in a folder that also has the package's own experiments."""
+    for own in discovery.FOLDER.iterdir():
+        (folder / own.name).symlink_to(own)
     (folder / name / "figures").mkdir(parents=True)
     for package in (folder / name, folder / name / "figures"):
         (package / "__init__.py").touch()
     (folder / name / "figures" / f"{figure}.py").write_text("def draw(results): return 'drawn'\n")
+    monkeypatch.setattr(discovery, "FOLDER", folder)
     monkeypatch.setattr(lab.experiments, "__path__", [*lab.experiments.__path__, str(folder)])
 
 

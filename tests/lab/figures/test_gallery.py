@@ -40,7 +40,7 @@ def test_the_files_that_are_read_are_seen_each_time(tmp_path: Path) -> None:
 def test_every_committed_figure_is_in_the_gallery_with_its_sentence(root: Path) -> None:
     text = (root / PAGE).read_text()
     assert text.startswith(HEAD)
-    shown = dict(re.findall(r"!\[(.*)\]\(\.\./results/figures/(\w+)\.png\)", text))
-    drawn = {path.stem for path in (root / "results" / "figures").glob("*.png")}
+    shown = dict(re.findall(r"!\[(.*)\]\(\.\./results/\w+/figures/(\w+)\.png\)", text))
+    drawn = {path.stem for path in (root / "results").glob("*/figures/*.png")}
     assert set(shown.values()) == drawn
     assert all(sentence == sentence_of(name) for sentence, name in shown.items())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.figures.discovery import figure_modules
+from lab.figures.discovery import figure_modules, home_of
 
 # Runs the script in a process in which every way of training is broken and no socket opens.
 WITHOUT_TRAINING = """
@@ -36,15 +36,18 @@ def drawn(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     return results
 
 
-def _files(results: Path, kind: str) -> set[str]:
-    return {path.name for path in (results / kind).iterdir()}
+def _files(results: Path, ending: str) -> set[str]:
+    """The figures, tables and thumbnails, by path below the results."""
+    paths = results.glob(f"*/**/*{ending}")
+    return {path.relative_to(results).as_posix() for path in paths}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*figure_modules(), "verdicts"])
 def test_every_name_makes_a_figure_or_a_table_that_is_committed(name: str, drawn: Path, root: Path) -> None:
     """A committed table is the one that the committed CSV files give."""
-    figure, table = Path("figures") / f"{name}.png", Path("tables") / f"{name}.md"
+    home = "" if name == "verdicts" else home_of(figure_modules()[name])
+    figure, table = Path(home, "figures", f"{name}.png"), Path(home, "tables", f"{name}.md")
     assert (drawn / figure).exists() or (drawn / table).exists()
     if (drawn / figure).exists():
         assert (drawn / figure).stat().st_size > 5_000
@@ -53,14 +56,15 @@ def test_every_name_makes_a_figure_or_a_table_that_is_committed(name: str, drawn
 
 
 def test_what_is_committed_is_what_is_drawn(drawn: Path, root: Path) -> None:
-    for kind in ("figures", "tables", "thumbnails"):
-        assert _files(drawn, kind) == _files(root / "results", kind)
+    for ending in (".png", ".md"):
+        assert _files(drawn, ending) == _files(root / "results", ending)
+        assert len(_files(drawn, ending)) > 40
 
 
 def test_the_committed_tables_are_those_of_the_results(drawn: Path, root: Path) -> None:
     """Also those that belong to no figure: claims and hours of each experiment, the thumbnails."""
-    for path in (drawn / "tables").glob("*.md"):
-        assert path.read_text() == (root / "results" / "tables" / path.name).read_text(), path.name
+    for path in drawn.glob("**/tables/*.md"):
+        assert path.read_text() == (root / "results" / path.relative_to(drawn)).read_text(), path.name
 
 
 def test_the_gallery_is_that_of_the_figures(drawn: Path, root: Path) -> None:

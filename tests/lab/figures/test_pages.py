@@ -9,12 +9,12 @@ import pytest
 from ilc.errors import UserError
 from lab.figures.pages import pages, relinked, with_tables
 
-TABLE = "| a |\n|:--|\n| [b](../../docs/c.md#d) [e](https://e.org/f.md) [g](#g) |\n"
+TABLE = "| a |\n|:--|\n| [b](../../../docs/c.md#d) [e](https://e.org/f.md) [g](#g) |\n"
 
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Path:
-    folder = tmp_path / "results" / "tables"
+    folder = tmp_path / "results" / "spirals" / "tables"
     folder.mkdir(parents=True)
     (folder / "one.md").write_text(TABLE)
     return folder
@@ -26,12 +26,12 @@ def test_a_table_is_put_between_its_marks(place: str, link: str, tables: Path, t
     page.parent.mkdir(exist_ok=True)
     marks = "<!-- table:one -->\n{}<!-- end -->\n"
     page.write_text("before\n" + marks.format("old\n") + "after\n" + marks.format(""))
-    text = with_tables(page, tables)
+    text = with_tables(page, tables.parents[1])
     assert text.count(f"[b]({link}) [e](https://e.org/f.md) [g](#g) |\n<!-- end -->") == 2
     assert "old" not in text
     assert text.startswith("before\n<!-- table:one -->\n| a |\n")
     page.write_text(text)
-    assert with_tables(page, tables) == text
+    assert with_tables(page, tables.parents[1]) == text
     assert page in pages(tmp_path)
 
 
@@ -39,14 +39,14 @@ def test_a_mark_that_names_no_table_is_an_error(tables: Path, tmp_path: Path) ->
     page = tmp_path / "README.md"
     page.write_text("<!-- table:two -->\n<!-- end -->\n")
     with pytest.raises(UserError, match=r"wants a table 'two', .*there are one"):
-        with_tables(page, tables)
+        with_tables(page, tables.parents[1])
 
 
 def test_links_are_turned_there_and_back(tmp_path: Path) -> None:
-    there, back = tmp_path / "results" / "tables", tmp_path / "docs"
+    there, back = tmp_path / "results" / "spirals" / "tables", tmp_path / "docs"
     assert relinked(relinked(TABLE, there, back), back, there) == TABLE
 
 
 def test_every_page_shows_its_tables_as_they_are(root: Path) -> None:
     for page in pages(root):
-        assert with_tables(page, root / "results" / "tables") == page.read_text(), page
+        assert with_tables(page, root / "results") == page.read_text(), page

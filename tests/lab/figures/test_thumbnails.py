@@ -10,7 +10,7 @@ import pytest
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from lab.figures.thumbnails import DPI, FOLDER, INCHES, caption, table, thumbnail_modules
+from lab.figures.thumbnails import DPI, FILE, INCHES, caption, table, thumbnail_modules
 
 KB = 60
 """At most, each."""
@@ -25,7 +25,7 @@ def test_there_are_six_and_each_has_a_page(root: Path) -> None:
 
 @pytest.mark.parametrize("name", thumbnail_modules())
 def test_a_committed_thumbnail_is_small(name: str, root: Path) -> None:
-    path = root / "results" / FOLDER / f"{name}.png"
+    path = root / "results" / name / FILE
     assert path.stat().st_size < KB * 1000
     assert imread(path).shape[:2] == (round(INCHES[1] * DPI), round(INCHES[0] * DPI))
 

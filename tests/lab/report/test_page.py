@@ -70,6 +70,6 @@ def test_a_hundred_runs_of_a_hundred_evaluations_with_all_figures_are_below_5_mb
 
 
 def test_every_figure_is_shown_with_what_it_shows(root: Path, figures: list[ShownFigure]) -> None:
-    drawn = {path.stem for path in (root / "results" / "figures").glob("*.png")}
+    drawn = {path.stem for path in (root / "results").glob("*/figures/*.png")}
     assert {figure.name for figure in figures} == drawn <= figure_modules().keys()
     assert all(figure.sentence.endswith((".", "?")) and figure.width <= 1100 for figure in figures)
