@@ -1,7 +1,6 @@
 """One page for each public module: its docstring, then the docstrings of all names in its ``__all__``.
 
-mkdocstrings could find the names itself, but it takes ``ilc.gradients.backward`` for the file of that name,
-not for the function. So the pages name each object by the file that defines it.
+Each name stands under its public path, such as ``ilc.gradients.backward``. The file that defines it is private.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ def api_pages(modules: Iterable[str]) -> dict[str, str]:
         for name in public_names(module):
             home = defined_in(module, name)
             if home in documented:
-                parts.append(f"- `{module}.{name}` is [`{documented[home]}`][{home}].\n")
+                parts.append(f"- `{module}.{name}` is [`{documented[home]}`][].\n")
             else:
                 documented[home] = f"{module}.{name}"
-                parts.append(directive(home, members="null", heading=name))
+                parts.append(directive(documented[home], members="null", heading=name))
         pages[module] = "\n".join(parts)
     return pages
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, report_command, run_command
+from lab.configuration.searched_settings import RESULTS
 from lab.runs.one_run.run_files import LOG, OUTPUTS
 from lab.runs.pool.command_line import add_places, chosen_place
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.search.files import RESULTS
 from lab.runs.sweep.sweep import WORKER, make, plan
 from lab.runs.tables.export import as_files, export_runs, table_path, write_results_files
 

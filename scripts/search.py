@@ -10,7 +10,8 @@ this process chooses the parameters, and the jobs in Slurm's queue only train. W
 keeps the trials, and the same command may run many times at once, wherever the folder is seen: together they
 complete as many trials as are asked for, and take over those of one that dies. At the end ``trials.csv``
 lists all trials and ``best.yaml`` holds the best configuration. ``--export`` trains nothing and writes both,
-as they stand, to ``results/EXPERIMENT/search/NAME_trials.csv`` and ``conf/tuned/searched/NAME.yaml``.
+as they stand, to ``results/EXPERIMENT/search/``: the trials to ``NAME_trials.csv``, and the best settings to
+the file of all settings of the search, from which ``tuned=searched/NAME`` takes them.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.configuration.command_line import command_parser, report_command, run_command
+from lab.configuration.searched_settings import RESULTS
 from lab.runs.one_run.run_files import OUTPUTS
 from lab.runs.pool.command_line import add_places, chosen_place
 from lab.runs.search.definition_file import load_definition
-from lab.runs.search.files import RESULTS, outcome, search_files, table_path, tuned_path
+from lab.runs.search.files import outcome, result_files, search_files
 from lab.runs.search.loop import search
 from lab.runs.tables.export import write_results_files
 
@@ -40,7 +42,7 @@ def main() -> None:
     add_places(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")
     parser.add_argument("--storage", help="postgresql://user@host/database, for many askers of one search")
-    parser.add_argument("--export", action="store_true", help="train nothing, write results/ and conf/tuned/")
+    parser.add_argument("--export", action="store_true", help="train nothing, write to results/")
     arguments = parser.parse_args()
     definition = load_definition(arguments.name)
     if arguments.trials is not None:
@@ -48,11 +50,12 @@ def main() -> None:
     folder: Path = arguments.output or OUTPUTS / "search" / definition.name
     with nullcontext() if arguments.storage is None else connected(arguments.storage) as server:
         if arguments.export:
-            table, tuned = RESULTS / table_path(definition), tuned_path(definition, RESULTS)
+            files = result_files(definition, folder, RESULTS, server=server)
         else:
             search(definition, folder, chosen_place(arguments, folder), server=server)
             table, tuned = folder / "trials.csv", folder / "best.yaml"
-        for path in write_results_files(search_files(definition, folder, table, tuned, server), RESULTS):
+            files = search_files(definition, folder, table, tuned, server)
+        for path in write_results_files(files, RESULTS):
             print(path)
         print(outcome(definition, folder, server))
     print(f"shown by: {report_command(folder)}")

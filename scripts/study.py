@@ -21,9 +21,9 @@ from rich.table import Table
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
+from lab.configuration.searched_settings import RESULTS
 from lab.runs.one_run.run_files import OUTPUTS
 from lab.runs.pool.command_line import add_places, chosen_place
-from lab.runs.search.files import RESULTS
 from lab.runs.study.definition import experiment_of, load_study, study_names
 from lab.runs.study.make import make_study, write_results
 from lab.terminal.printed_table import print_table

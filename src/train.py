@@ -19,6 +19,7 @@ from ilc.errors import UserError
 from lab.configuration import register_resolvers
 from lab.configuration.command_line import print_error, report_command, run_command, several_processes
 from lab.configuration.overrides import check_overrides
+from lab.configuration.searched_settings import store_searched_settings
 
 register_resolvers()
 
@@ -83,6 +84,7 @@ def sweep(arguments: list[str]) -> None:
 
 def command(arguments: list[str]) -> None:
     """One run, a sweep where ``-m`` is among the arguments, or Hydra's help."""
+    store_searched_settings(arguments)
     if set(HELP) & set(arguments):
         sys.argv[1:] = [text for text in arguments if text not in SWEEP]
     elif set(SWEEP) & set(arguments):

@@ -1,7 +1,7 @@
 """Learning explanations that are hard to vary: AND-mask and Invariant Learning Consistency.
 
-The names below are loaded on first use, so that ``import ilc`` and the command line's help cost no
-import of torch. They need torch and nothing else.
+The names below are loaded on first use, so that ``import ilc`` and the command line's help do not import
+torch. They need only torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which of how many processes this one is, and what they tell each other: torch.distributed in four words."""
+"""The number and rank of this process, and the few things that processes tell each other."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LOST = (
 
 @dataclass(frozen=True)
 class Processes:
-    """Where this process stands among ``size`` that share a run; alone, nothing is sent.
+    """The place of this process among ``size`` processes that share a run. A single process sends nothing.
 
     Attributes:
         rank: 0 to size - 1.
-        size: R, how many there are.
+        size: R, the number of processes.
     """
 
     rank: int = 0
@@ -34,17 +34,17 @@ class Processes:
 
     @property
     def is_writer(self) -> bool:
-        """Whether this one writes files and talks: rank 0."""
+        """Whether this process writes files and prints, which only rank 0 does."""
         return self.rank == 0
 
     def part(self, n: int) -> slice:
-        """Which of ``n`` things this process takes: contiguous, sizes differ by at most one, perhaps none."""
-        share, rest = divmod(n, self.size)
-        start = self.rank * share + min(self.rank, rest)
-        return slice(start, start + share + (self.rank < rest))
+        """The slice of ``n`` things that this process takes. Sizes differ by at most one, down to zero."""
+        size, rest = divmod(n, self.size)
+        start = self.rank * size + min(self.rank, rest)
+        return slice(start, start + size + (self.rank < rest))
 
     def sum_(self, *tensors: Tensor) -> None:
-        """Replace each tensor, contiguous, by its sum over the processes, all of them on their way at once.
+        """Replace each contiguous tensor by its sum over the processes; all are sent at the same time.
 
         Raises:
             UserError: a process has died.
@@ -53,13 +53,13 @@ class Processes:
             return
         try:
             for work in [dist.all_reduce(tensor, async_op=True) for tensor in tensors]:
-                assert work is not None, "made by async_op"
+                assert work is not None, "async_op returns one"
                 work.wait()
         except RuntimeError as error:
             raise UserError(LOST.format(reason=str(error).splitlines()[0][:120])) from error
 
     def gathered(self, number: int) -> list[int]:
-        """That number of every process, by rank.
+        """The number of every process, in the order of the ranks.
 
         Raises:
             UserError: a process has died.
@@ -70,7 +70,7 @@ class Processes:
         return numbers.tolist()
 
     def any(self, here: bool) -> bool:
-        """Whether it is so in any process: the same answer in all of them.
+        """Whether ``here`` is true in any process. All processes get the same answer.
 
         Raises:
             UserError: a process has died.
@@ -82,7 +82,7 @@ ONE_PROCESS = Processes()
 
 
 def current() -> Processes:
-    """The processes of torch.distributed's default group; ``ONE_PROCESS`` where there is none."""
+    """The processes of torch.distributed's default group, or ``ONE_PROCESS`` if there is no group."""
     if not dist.is_available() or not dist.is_initialized():
         return ONE_PROCESS
     return Processes(dist.get_rank(), dist.get_world_size())
@@ -90,10 +90,10 @@ def current() -> Processes:
 
 @contextmanager
 def joined() -> Iterator[Processes]:
-    """Join the others that ``torchrun`` has started, unless that is done; leave them at the end.
+    """Join the other processes that ``torchrun`` has started, if not done yet, and leave them at the end.
 
     Raises:
-        UserError: they cannot be reached, or this PyTorch cannot do it.
+        UserError: the processes cannot be reached, or this PyTorch has no torch.distributed.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1 or (dist.is_available() and dist.is_initialized()):
@@ -104,7 +104,7 @@ def joined() -> Iterator[Processes]:
             f"torchrun started {size} processes, but this PyTorch has no torch.distributed: use 1"
         )
     try:
-        # Without a name it takes gloo for the CPU and NCCL for CUDA, each for the tensors that lie there.
+        # Without a backend's name it uses gloo for tensors on the CPU and NCCL for those on CUDA.
         dist.init_process_group()
     except (RuntimeError, ValueError) as error:
         raise UserError(
@@ -112,16 +112,16 @@ def joined() -> Iterator[Processes]:
             "start them with torchrun, see docs/scale.md"
         ) from error
     yield current()
-    # Not after an error: with a process missing, taking leave may take for ever.
+    # Not after an error: if a process is missing, leaving the group may take for ever.
     dist.destroy_process_group()
 
 
 def first_to_speak() -> bool:
-    """Whether this process is the first of those that torchrun started to ask: it alone prints an error."""
+    """Whether this process is the first to ask among those that torchrun started. Only it prints an error."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return True
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
-        return True  # Only torchrun keeps a store that outlives every process.
+        return True  # Only torchrun has a store that lives longer than the processes.
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
     patience = timedelta(seconds=10)
     try:
@@ -132,7 +132,7 @@ def first_to_speak() -> bool:
 
 
 def _device_of_small_facts(processes: Processes) -> torch.device:
-    """The CPU, so that no accelerator is waited for, unless the group cannot send what lies there."""
+    """The CPU if the group can send from there, so that nothing waits for an accelerator."""
     if processes.size == 1 or "cpu:" in dist.get_backend_config():
         return torch.device("cpu")
     return torch.device("cuda", torch.cuda.current_device())

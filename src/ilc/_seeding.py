@@ -1,4 +1,4 @@
-"""Independent seeds by name, so that adding one random choice never shifts another."""
+"""Independent seeds by name, so that a new random choice never changes another one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def seed_for(seed: int, purpose: str) -> int:
-    """A seed in [0, 2^63) that depends on the run's ``seed`` and on what it is for."""
+    """A seed in [0, 2^63) that depends on the run's ``seed`` and on its purpose."""
     digest = hashlib.sha256(f"{seed}:{purpose}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 

@@ -1,8 +1,8 @@
-"""The one exception type for mistakes a user can mend."""
+"""The exception type for all mistakes that a user can correct."""
 
 
 class UserError(ValueError):
-    """A mistake in the input: the message names what was wrong, what was expected and the remedy.
+    """A mistake in the input. The message names what was wrong, what was expected and the remedy.
 
-    The entrypoint prints the message alone, without a traceback, and exits with status 1.
+    The command line prints only the message, without a traceback, and exits with status 1.
     """

@@ -18,7 +18,7 @@ from ilc.aggregators import Aggregator, AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import combined, environment_gradients
 from ilc.verification._comparison import Rounding, compare, floors, rounding
-from ilc.verification._plain_loop import Definition, Row, definition
+from ilc.verification._plain_loop import ExpectedRows, Row, expected_rows
 
 SEED = 17
 
@@ -80,7 +80,7 @@ def _step(program: dict[str, Any], i: int, model: nn.Module, loss_fn: Any, answe
         _seed()
         start = torch.get_rng_state()
         try:
-            wanted = definition(way, fresh, looped_inputs, looped_targets)
+            wanted = expected_rows(way, fresh, looped_inputs, looped_targets)
         except Exception as error:
             answer.invalid = f"loop: {error!r}"[:300]
             return
@@ -119,7 +119,7 @@ def _step(program: dict[str, Any], i: int, model: nn.Module, loss_fn: Any, answe
 
 
 def _half_precision_has_digits(
-    program: dict[str, Any], i: int, fresh: Callable[[], Any], wanted: Definition, allowed: Rounding
+    program: dict[str, Any], i: int, fresh: Callable[[], Any], wanted: ExpectedRows, allowed: Rounding
 ) -> bool:
     """Whether the plain loop itself finds the same sums in single precision.
 
@@ -128,7 +128,7 @@ def _half_precision_has_digits(
     inputs, targets = program["BATCHES"][i]()
     with torch.random.fork_rng():
         _seed()
-        single = definition(program["WAY"], fresh, inputs, targets)
+        single = expected_rows(program["WAY"], fresh, inputs, targets)
     for name in wanted.rows[0].gradients:
         half, whole = (
             torch.stack([row.gradients[name].double() for row in rows]).sum(0)
@@ -184,7 +184,7 @@ def _plain_attributes(module: nn.Module) -> dict[str, Any]:
     return {key: value for key, value in vars(module).items() if key[0] != "_" and isinstance(value, kinds)}
 
 
-def _same_gradients(found: Any, wanted: Definition, program: dict[str, Any], allowed: Rounding) -> None:
+def _same_gradients(found: Any, wanted: ExpectedRows, program: dict[str, Any], allowed: Rounding) -> None:
     rows = wanted.rows
     risks = torch.stack([row.risk.double() for row in rows])
     # Half precision leaves log-probabilities, which are of order one, two digits.

@@ -42,6 +42,8 @@ def commands(root: Path, pages: list[Path]) -> dict[str, list[str]]:
         note(notebook, in_markdown(text))
     for config in sorted((root / "conf").rglob("*.yaml")):
         note(config, filter(COMMAND.match, re.findall(r"^# *(.*)", config.read_text(), re.M)))
+    for settings in sorted((root / "results").rglob("*.yaml")):
+        note(settings, filter(COMMAND.match, re.findall(r"^ *# *(.*)", settings.read_text(), re.M)))
     for module in sorted([*(root / "src").rglob("*.py"), *(root / "scripts").glob("*.py")]):
         note(module, in_docstrings(module.read_text()))
     return found

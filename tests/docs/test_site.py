@@ -82,9 +82,16 @@ def test_pages_of_modules_have_every_public_name(site: Path, modules: list[str])
         names = public_names(module)
         assert names == import_module(module).__all__
         for name in names:
-            home = defined_in(module, name)
-            own = f'id="{home}"' in text
-            linked = f'#{home}"' in text and any(f'id="{home}"' in other for other in pages.values())
+            own = f'id="{module}.{name}"' in text
+            elsewhere = [
+                f"{other}.{name}"
+                for other in modules
+                if name in public_names(other) and defined_in(other, name) == defined_in(module, name)
+            ]
+            linked = any(
+                f'#{path}"' in text and any(f'id="{path}"' in other for other in pages.values())
+                for path in elsewhere
+            )
             assert own or linked, (module, name)
 
 

@@ -1,4 +1,4 @@
-"""How environment gradients are combined: one method per file, statistics in, update out."""
+"""Aggregators: each combines the gradients of all environments into one update."""
 
 from ilc.aggregators._agreement_random import AgreementRandom
 from ilc.aggregators._agreement_sum import AgreementSum

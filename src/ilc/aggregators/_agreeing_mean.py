@@ -1,6 +1,6 @@
-"""The masked mean, in few passes over memory.
+"""The masked mean, computed in few passes over memory.
 
-For a perceptron, a mask written out over all parameters would cost as much as its matrix products.
+For a perceptron, a mask stored for all parameters would cost as much as its matrix products.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ilc.aggregators._statistics import GradientStatistics
 from ilc.kernels._compiled import usable
 from ilc.kernels._mask import masked_mean
 
-# Elements masked at once: on a CPU all that is in between stays in its cache.
+# Elements that are masked at once, so that intermediate results stay in a CPU's cache.
 _AT_ONCE = 2**16
 
 
 def agreeing_mean(statistics: GradientStatistics, agreement_threshold: float, rescale: bool) -> Combined:
-    """``masked`` mean of what ``agreement`` keeps."""
+    """The mean gradient where ``agreement`` keeps it, zero elsewhere."""
     total = statistics.total
     if total.device.type != "cpu" or total.numel() <= _AT_ONCE:
         mean = total / statistics.n_environments
@@ -32,7 +32,7 @@ def agreeing_mean(statistics: GradientStatistics, agreement_threshold: float, re
 
 
 def _by_kernel(statistics: GradientStatistics, required: int) -> tuple[Tensor, Tensor]:
-    """The update and how many components of it are kept."""
+    """The update, and the number of kept components."""
     total, sign_sum = statistics.total, statistics.sign_sum
     update = torch.empty_like(total)
     if not total.stride() == sign_sum.stride() == update.stride():
@@ -45,14 +45,14 @@ def _by_kernel(statistics: GradientStatistics, required: int) -> tuple[Tensor, T
 
 
 def _by_rows(statistics: GradientStatistics, required: int) -> tuple[Tensor, Tensor]:
-    """The same by PyTorch, a few rows at a time."""
+    """The same with PyTorch, a few rows at a time."""
     total = statistics.total
     rows = max(1, _AT_ONCE * len(total) // total.numel())
     update, n_kept = torch.empty_like(total), statistics.sign_sum.new_zeros(())
     kept = torch.empty_like(statistics.sign_sum[:rows])
     parts = (torch.split(values, rows) for values in (total, statistics.sign_sum, update))
     for few_total, few_signs, few_updates in zip(*parts, strict=True):
-        # As ``agreement`` for whole numbers, but 1.0 and 0.0, which need no conversion.
+        # The mask of ``agreement`` as 1.0 and 0.0, because these need no conversion.
         keep = torch.abs(few_signs, out=kept[: len(few_signs)]).sub_(required - 1).clamp_(0, 1)
         n_kept += keep.sum()
         torch.mul(few_total, keep, out=few_updates).div_(statistics.n_environments)

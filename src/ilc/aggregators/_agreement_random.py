@@ -10,13 +10,15 @@ from ilc.aggregators._statistics import GradientStatistics
 class AgreementRandom(DrawingAggregator):
     """Sum of the gradients where all signs are equal, normal noise elsewhere.
 
-    Source: Mansilla et al., arXiv 2108.01621. As in the authors' code the noise is as large as
-    the kept components are in the mean. Deviation: in each tensor by itself, where they take all parameters
-    together; none, where nothing is kept.
+    Source: Mansilla et al., arXiv 2108.01621. As in the authors' code, the size of the noise is the mean size
+    of the kept components.
+    Deviation: this mean is taken in each tensor, not over all parameters; a tensor without kept components
+        gets
+    no noise.
     """
 
     def combine(self, statistics: GradientStatistics) -> Combined:
-        """Return the masked sum with noise, and the share of components that are no noise."""
+        """Return the masked sum with noise, and the share of components without noise."""
         keep = agreement(statistics, 1.0)
         kept = masked(statistics.total, keep, rescale=False)
         scale = kept.update.abs().sum() / keep.sum().clamp_min(1)

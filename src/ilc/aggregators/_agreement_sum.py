@@ -9,7 +9,7 @@ from ilc.aggregators._statistics import GradientStatistics
 class AgreementSum(Aggregator):
     """Sum of the gradients where all signs are equal, zero elsewhere (Mansilla et al., arXiv 2108.01621).
 
-    E times the AND-mask at threshold 1: under Adam the same training.
+    This is E times the AND-mask at threshold 1. Under Adam both train alike.
     """
 
     def combine(self, statistics: GradientStatistics) -> Combined:

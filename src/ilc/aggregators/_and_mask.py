@@ -1,4 +1,4 @@
-"""The AND-mask: follow only the directions that the environments agree on."""
+"""The AND-mask: follow only the components on whose sign the environments agree."""
 
 from ilc.aggregators._agreeing_mean import agreeing_mean
 from ilc.aggregators._base import Aggregator, Combined, check_threshold
@@ -9,15 +9,15 @@ from ilc.aggregators._statistics import GradientStatistics
 class AndMask(Aggregator):
     """Mean gradient where |sum of signs| >= threshold * E, zero elsewhere (paper, section 2.3).
 
-    A component that is exactly 0 in some environments has no vote there but still counts in E.
-    Threshold 0 and a single environment with non-zero gradients both give the plain mean.
+    An environment in which a component is exactly 0 has no vote on it, but still counts in E. The result is
+    the plain mean at threshold 0, and for a single environment whose gradient has no zeros.
 
     Args:
         agreement_threshold: tau in [0, 1]; the comparison is inclusive.
         rescale: divide each tensor by its kept share (thesis, appendix B.2).
 
     Raises:
-        UserError: a threshold outside [0, 1].
+        UserError: the threshold is outside [0, 1].
     """
 
     def __init__(self, agreement_threshold: float, rescale: bool = False) -> None:
@@ -26,7 +26,7 @@ class AndMask(Aggregator):
 
     @property
     def is_mean(self) -> bool:
-        """At threshold 0."""
+        """Whether the threshold is 0."""
         return self.agreement_threshold == 0
 
     def combine(self, statistics: GradientStatistics) -> Combined:

@@ -1,4 +1,4 @@
-"""What an aggregator is: statistics of environment gradients in, one update out."""
+"""The base class of aggregators: each takes statistics of environment gradients and returns one update."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Combined(NamedTuple):
 class Aggregator:
     """Combines the gradients of E environments into one update per parameter tensor.
 
-    A new aggregator is a subclass with ``combine`` in a file of its own. Non-finite gradients are
-    never masked away: they stay visible in the update.
+    A new aggregator is a subclass with ``combine`` in a file of its own. A mask never hides NaN or infinite
+    gradients: they stay visible in the update.
     """
 
     needs_logs: ClassVar[bool] = False
-    """Whether ``combine`` looks at ``log_sum``."""
+    """Whether ``combine`` uses ``log_sum``."""
     needs_squares: ClassVar[bool] = False
-    """Whether ``combine`` looks at ``square_sum``."""
+    """Whether ``combine`` uses ``square_sum``."""
     needs_magnitudes: ClassVar[bool] = False
-    """Whether ``combine`` looks at ``magnitude_sum``."""
+    """Whether ``combine`` uses ``magnitude_sum``."""
     needs_votes: ClassVar[bool] = True
-    """Whether ``combine`` looks at anything but ``total``; if not, one backward pass will do."""
+    """Whether ``combine`` uses more than ``total``. If not, one backward pass is enough."""
     needs_environments: ClassVar[bool] = True
-    """Whether it makes a difference to which environment an example belongs."""
+    """Whether the result depends on which environment an example belongs to."""
 
     @property
     def is_mean(self) -> bool:
@@ -57,17 +57,18 @@ class Aggregator:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Tensor]:
-        """What is remembered from step to step; nothing, unless an aggregator says so."""
+        """What the aggregator remembers from step to step. By default it remembers nothing."""
         return {}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Continue from there."""
+        """Continue from a state that ``state_dict`` returned."""
 
     def __call__(self, gradients: Tensor) -> Tensor:
         """Combine stacked gradients ``[E, *shape]`` into one update ``[*shape]`` of the same type.
 
         Raises:
-            UserError: no environments, or not a floating-point tensor with an environment axis.
+            UserError: there are no environments, or the tensor has no environment axis or no floating-point
+                type.
         """
         if gradients.ndim < 1 or gradients.shape[0] < 1 or not gradients.is_floating_point():
             raise UserError(
@@ -90,10 +91,10 @@ def check_threshold(agreement_threshold: float) -> float:
 
 
 def agreement(statistics: GradientStatistics, agreement_threshold: float) -> Tensor:
-    """Boolean mask of the components with |sum of signs| >= threshold * E (paper, section 2.3).
+    """The mask of the components with |sum of signs| >= threshold * E (paper, section 2.3).
 
-    Whole numbers are compared, so a tie at the threshold is always kept: 1e-9 absorbs the rounding of
-    products such as 0.55 * 20, which is a little more than 11 in floating point.
+    The comparison uses whole numbers, so a sum exactly at the threshold is always kept. In floating point
+    0.55 * 20 is a little more than 11; ``votes_required`` subtracts 1e-9 from the threshold for this reason.
     """
     return statistics.sign_sum.abs() >= votes_required(statistics.n_environments, agreement_threshold)
 
@@ -104,12 +105,12 @@ def votes_required(n_environments: int, agreement_threshold: float) -> int:
 
 
 def masked(update: Tensor, keep: Tensor, rescale: bool) -> Combined:
-    """Zero what is not kept; with ``rescale`` divide by the kept share of this tensor.
+    """Set all other components to zero; with ``rescale`` divide by the kept share of this tensor.
 
-    A tensor of which nothing is kept stays zero (thesis, appendix B.2).
+    A tensor without kept components stays zero (thesis, appendix B.2).
     """
     kept_share = keep.mean(dtype=update.dtype) if keep.numel() else torch.ones_like(update.sum())
-    # A product rather than a selection: NaN * 0 is NaN, so a broken gradient cannot hide.
+    # A product and not a selection: NaN * 0 is NaN, so a NaN in the gradient stays visible.
     update = update * keep
     if rescale:
         update = update / kept_share.where(kept_share > 0, 1.0)

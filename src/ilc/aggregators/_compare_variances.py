@@ -1,4 +1,4 @@
-"""What Fishr compares: how the gradient of the last layer varies over the examples of each environment."""
+"""Fishr's penalty: how much the variances of the last layer's gradients differ between environments."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import torch
 from torch import Tensor
 
 from ilc._precision import widened
-from ilc.aggregators._joint import JointAggregator, Together
+from ilc.aggregators._joint import EnvironmentsInStep, JointAggregator
 
 
 class CompareVariances(JointAggregator):
-    """``mean R_e`` and how far moving averages of variances are from their mean over environments.
+    """The mean risk, plus a penalty on the distance of the environments' variances from their mean.
 
-    ``variances`` is filled anew for every step, one ``[P]`` with its graph for each environment in turn.
+    The variances are moving averages. The caller fills ``variances`` in every step with one ``[P]`` per
+    environment, in order and with its graph.
     """
 
     def __init__(self, penalty_weight: float, memory: float) -> None:
@@ -20,32 +21,32 @@ class CompareVariances(JointAggregator):
         self.average: Tensor | None = None
         self.variances: list[Tensor] = []
 
-    def loss(self, together: Together) -> tuple[Tensor, Tensor]:
-        """Their mean over environments is held fixed: what it adds to the derivative cancels."""
-        # The last ones: what the first step tries out may have noted others before.
-        noted = self.variances[len(self.variances) - len(together.losses) :]
-        own = torch.stack(noted) if noted else together.losses.new_zeros(0, 0)
+    def loss(self, environments: EnvironmentsInStep) -> tuple[Tensor, Tensor]:
+        """Return loss and penalties. The mean over environments is held fixed: its derivative cancels."""
+        # Only the last entries count, because the trials of a first step may have added others before.
+        noted = self.variances[len(self.variances) - len(environments.losses) :]
+        own = torch.stack(noted) if noted else environments.losses.new_zeros(0, 0)
         self.variances = []
-        of_all = together.everywhere(own)
+        of_all = environments.gather(own)
         before = torch.zeros_like(of_all) if self.average is None else self.average.to(of_all)
         self.average = self.memory * before + (1 - self.memory) * of_all
-        # Over 1 - memory, so that the newest variance weighs 1, whatever the memory.
-        newest = own + together.own(before) * self.memory / (1 - self.memory)
+        # Divided by 1 - memory, so that the newest variance has weight 1 for every memory.
+        newest = own + environments.local_part(before) * self.memory / (1 - self.memory)
         distances = (newest - self.average.mean(0) / (1 - self.memory)).square().mean(1)
-        loss = together.losses.sum() + self.penalty_weight * distances.sum()
-        return loss / together.n_environments, distances.detach()
+        loss = environments.losses.sum() + self.penalty_weight * distances.sum()
+        return loss / environments.n_environments, distances.detach()
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The moving average, once there is one."""
+        """The moving average, if there is one."""
         return {} if self.average is None else {"average": self.average}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Continue from there."""
+        """Continue from a state that ``state_dict`` returned."""
         self.average = state.get("average")
 
 
 def variance(slopes: Tensor, inputs: Tensor) -> Tensor:
-    """Of ``slopes_i inputs_i^T`` and of ``slopes_i`` over the examples: weight ``[C, H]``, bias, flat."""
+    """The variances over the examples of ``slopes_i inputs_i^T`` ``[C, H]`` and of ``slopes_i``, flat."""
     slopes, inputs = widened(slopes), widened(inputs)
     ones = torch.cat([inputs, inputs.new_ones(len(inputs), 1)], 1)
     squares = slopes.square().T @ ones.square() / len(ones)

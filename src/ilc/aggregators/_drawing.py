@@ -1,4 +1,4 @@
-"""Aggregators that draw random numbers: alike in all processes, and again after a kill."""
+"""Aggregators that draw random numbers: the same in all processes and after a resumed run."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from ilc.aggregators._base import Aggregator
 
 
 class DrawingAggregator(Aggregator):
-    """Has random numbers of its own, drawn on the CPU, so that every device and every process has the same.
+    """An aggregator with its own random numbers, drawn on the CPU and equal on all devices and processes.
 
     Args:
-        seed: of the random numbers; in a run it follows the run's seed.
+        seed: the seed of the random numbers. In a run it depends on the run's seed.
     """
 
     def __init__(self, seed: int = 0) -> None:
         self._generator = torch.Generator().manual_seed(seed)
 
     def uniform(self, like: Tensor) -> Tensor:
-        """In [0, 1), one for each component."""
+        """A uniform random number in [0, 1) for each component."""
         return torch.rand(like.shape, generator=self._generator).to(like)
 
     def normal(self, like: Tensor) -> Tensor:
-        """Of variance 1, one for each component."""
+        """A normal random number of variance 1 for each component."""
         return torch.randn(like.shape, generator=self._generator).to(like)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Where the random numbers are."""
+        """The state of the random numbers."""
         return {"generator": self._generator.get_state()}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Continue from there."""
+        """Continue from a state that ``state_dict`` returned."""
         self._generator.set_state(state["generator"].cpu())

@@ -9,24 +9,25 @@ from ilc.aggregators._joint import Weighting
 from ilc.errors import UserError
 
 _HALVINGS = 60
-"""From the widest bracket to the last bit of a quantile."""
+"""So many halvings find a quantile to the last bit."""
 
 
 class Eqrm(Weighting):
     """Minimise the ``quantile`` of the environments' risks (Eastwood et al., arXiv 2207.09944, algorithm 1).
 
-    Their distribution is a sum of normal ones around each risk, of width ``h = (4/3)^(1/5) s E^(-1/5)`` (the
-    rule for normal data; s the standard deviation). The quantile q moves with a risk in proportion to the
-    density that this risk has there, so ``w_e = phi((q - R_e) / h) / sum``: half-way between the mean (few
-    environments, wide h) and the worst ones (a quantile near 1).
-    Deviation: h stays fixed in this derivative, which the authors' code takes through the ends of a
-    bisection; no burn-in, which is 2,500 steps of the mean in DomainBed.
+    The distribution of the risks is a mixture of normal distributions, one around each risk. Their width is
+    ``h = (4/3)^(1/5) s E^(-1/5)``, the rule for normal data, with the standard deviation s. When a risk
+    moves, the quantile q moves in proportion to the density of this risk at q. So the weights are ``w_e =
+    phi((q - R_e) / h) / sum``. They lie between those of the mean (few environments, wide h) and those of the
+    worst environments (a quantile near 1). Deviation: h is fixed in this derivative, while the authors' code
+    differentiates through the ends of a bisection; there is no burn-in, while DomainBed takes 2,500 steps of
+    the mean first.
 
     Args:
-        quantile: between 0 and 1; DomainBed: 0.75.
+        quantile: between 0 and 1; 0.75 in DomainBed.
 
     Raises:
-        UserError: a quantile outside (0, 1).
+        UserError: the quantile is outside (0, 1).
     """
 
     def __init__(self, quantile: float = 0.75) -> None:
@@ -35,7 +36,7 @@ class Eqrm(Weighting):
         self.quantile = quantile
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
-        """They add up to 1; where all risks are equal they are."""
+        """Return weights that add up to 1. They are equal if all risks are equal."""
         wide, n = risks.double(), risks.shape[-1]
         if n == 1:
             return torch.ones_like(risks)
@@ -45,7 +46,7 @@ class Eqrm(Weighting):
         return weights
 
     def _quantile_of(self, risks: Tensor, width: Tensor) -> Tensor:
-        """Where the distribution function is ``quantile``, by bisection."""
+        """The point where the distribution function equals ``quantile``, found by bisection."""
         at = torch.special.ndtri(torch.tensor(self.quantile, dtype=risks.dtype, device=risks.device)) * width
         low, high = risks.amin(-1, keepdim=True) + at, risks.amax(-1, keepdim=True) + at
         for _ in range(_HALVINGS):

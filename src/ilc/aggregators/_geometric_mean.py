@@ -1,4 +1,4 @@
-"""The geometric mean: the logical AND that the AND-mask approximates."""
+"""The geometric mean, the logical AND that the AND-mask approximates."""
 
 from ilc.aggregators._base import Aggregator, Combined, agreement, check_threshold, masked
 from ilc.aggregators._statistics import GradientStatistics
@@ -7,16 +7,16 @@ from ilc.aggregators._statistics import GradientStatistics
 class GeometricMean(Aggregator):
     """Elementwise geometric mean of the magnitudes, in the log domain, with the majority's sign.
 
-    Zero where signs disagree beyond the threshold; where a minority is outvoted its magnitude
-    still counts. A component that is exactly 0 in any environment is 0, as for a product (thesis,
-    section 3.2, "From Hessians to gradients").
+    A component is zero if the agreement of its signs is below the threshold. If it is kept, the magnitudes of
+    a minority with the other sign count too. A component that is exactly 0 in any environment is 0, as in a
+    product (thesis, section 3.2, "From Hessians to gradients").
 
     Args:
         agreement_threshold: tau in [0, 1]; the comparison is inclusive.
         rescale: divide each tensor by its kept share, as for the AND-mask.
 
     Raises:
-        UserError: a threshold outside [0, 1].
+        UserError: the threshold is outside [0, 1].
     """
 
     needs_logs = True

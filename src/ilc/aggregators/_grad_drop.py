@@ -11,14 +11,15 @@ from ilc.aggregators._statistics import GradientStatistics
 class GradDrop(DrawingAggregator):
     """Keep the positive gradients with probability ``P = (1 + sum g / sum |g|) / 2``, else the negative ones.
 
-    Source: Chen et al., arXiv 2010.06808, algorithm 1, with its defaults: f the identity, no leak.
-    Deviation: divided by E, so that environments of one sign make the mean, and not E times as much.
+    Source: Chen et al., arXiv 2010.06808, algorithm 1, with its defaults: f is the identity, there is no
+        leak.
+    Deviation: the sum is divided by E. So environments of equal sign give the mean and not E times the mean.
     """
 
     needs_magnitudes = True
 
     def combine(self, statistics: GradientStatistics) -> Combined:
-        """Return the drawn sign's part of the mean, and the share of environments that it is of."""
+        """Return the part of the mean with the drawn sign, and the share of environments with that sign."""
         assert statistics.magnitude_sum is not None, "gathered because needs_magnitudes is set"
         purity = (1 + statistics.total / statistics.magnitude_sum.clamp_min(1e-38)) / 2
         drawn = (purity > self.uniform(purity)).to(purity.dtype) * 2 - 1

@@ -1,4 +1,4 @@
-"""An AND-mask that no rotation of the parameters changes: agreement in the basis that the gradients span."""
+"""An AND-mask in the basis that the gradients span, so that no rotation of the parameters changes it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ilc.aggregators._joint import Weighting
 
 
 class GramAgreement(Weighting):
-    """The mean gradient, kept along those principal directions in which the environments' signs agree.
+    """The mean gradient along those principal directions in which the environments' signs agree.
 
-    With rows ``g_e = sum_k s_k u_ek v_k`` (the singular value decomposition of all gradients over all
-    parameters), the AND-mask votes with ``sign(u_ek)`` on each direction ``v_k`` instead of each component.
-    ``u`` and ``s`` are eigenvectors and eigenvalues of the Gram matrix, so this is a weight per environment,
-    ``w = u diag(kept) u^T 1 / E``. There are at most E directions, of which the first has one sign wherever
-    all products of gradients are positive. Ours, for comparison with masks by component; threshold 0 is the
-    mean.
+    The rows are ``g_e = sum_k s_k u_ek v_k``, the singular value decomposition of all gradients over all
+    parameters. The environments vote with ``sign(u_ek)`` on each direction ``v_k`` and not on each component.
+    ``u`` and ``s`` follow from the Gram matrix. So the result is a weight per environment,
+    ``w = u diag(kept) u^T 1 / E``. There are at most E directions. The first one has the same sign in all
+    environments if all products of gradients are positive. This aggregator is ours, for comparison with masks
+    by component. Threshold 0 is the mean.
 
     Args:
         agreement_threshold: tau in [0, 1]; the comparison is inclusive.
 
     Raises:
-        UserError: a threshold outside [0, 1].
+        UserError: the threshold is outside [0, 1].
     """
 
     needs_rows = True
@@ -32,12 +32,12 @@ class GramAgreement(Weighting):
         self.agreement_threshold = check_threshold(agreement_threshold)
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
-        """Also for many Gram matrices at once, ``[..., E, E]``."""
+        """Return the weights, also for many Gram matrices ``[..., E, E]`` at once."""
         assert gram is not None, "gathered because needs_rows is set"
-        # In double precision, because what decides is the sign of small numbers.
+        # In double precision, because the signs of small numbers decide.
         values, vectors = torch.linalg.eigh(gram.double())
         n = gram.shape[-1]
-        # A direction that no gradient has, but for rounding, has no vote to count.
+        # A direction in which the gradients have nothing but rounding has no votes.
         there = values > values[..., -1:] * 1e-12
         agrees = vectors.sign().sum(-2).abs() >= votes_required(n, self.agreement_threshold)
         kept = vectors * (agrees & there)[..., None, :]

@@ -12,22 +12,22 @@ from ilc.aggregators._joint import Weighting
 from ilc.errors import UserError
 
 KINDS = ("UPGrad", "MGDA", "DualProj", "PCGrad", "IMTLG", "AlignedMTL", "Krum")
-"""TorchJD's classes; those that need cvxpy are left out."""
+"""The classes of TorchJD, without those that need cvxpy."""
 
 
 class GramWeights(Weighting):
     """The weights that a class of TorchJD finds for the Gram matrix over all parameters (arXiv 2406.16232).
 
-    TorchJD's own result on the matrix of all gradients, whatever tensors they lie in. Needs ``torchjd``
+    The result equals that of TorchJD on the matrix of all gradients. It needs ``torchjd``
     (``pip install 'ilc[torchjd]'``).
 
     Args:
         kind: one of ``KINDS``: ``UPGrad`` conflicts with no environment, ``MGDA`` is the shortest convex
             combination, and so on: https://torchjd.org.
-        options: of that class.
+        options: the options of that class.
 
     Raises:
-        UserError: TorchJD is not installed, or has no such class.
+        UserError: TorchJD is not installed, or the kind is unknown.
     """
 
     needs_rows = True
@@ -43,7 +43,7 @@ class GramWeights(Weighting):
         self.kind = kind
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
-        """What TorchJD says; the Gram matrix in double precision, in which its solvers work."""
+        """Return TorchJD's weights. The Gram matrix is in double precision, because its solvers need that."""
         assert gram is not None, "gathered because needs_rows is set"
         each = [self._weighting(one) for one in gram.double().reshape(-1, *gram.shape[-2:])]
         return torch.stack(each).view(gram.shape[:-1]).to(gram)

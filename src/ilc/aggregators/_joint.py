@@ -1,4 +1,4 @@
-"""Aggregators that no sum over environments will do for: they look at all environments together."""
+"""Aggregators that look at all environments together, because sums over environments are not enough."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ilc.aggregators._statistics import GradientStatistics
 from ilc.errors import UserError
 
 
-class Together(Protocol):
-    """The environments of one step. Where several processes share it, this one has E' of all E.
+class EnvironmentsInStep(Protocol):
+    """The environments of one step. If several processes share the step, this one has E' of all E.
 
     Attributes:
-        losses: what is differentiated in each environment, ``[E']``, with their graph.
-        risks: of each environment, ``[E']``, detached.
+        losses: the loss of each environment, ``[E']``, with its graph.
+        risks: the risk of each environment, ``[E']``, detached.
     """
 
     losses: Tensor
@@ -26,48 +26,48 @@ class Together(Protocol):
 
     @property
     def n_environments(self) -> int:
-        """E."""
+        """The number of environments of all processes, E."""
 
     @property
     def parameters(self) -> Sequence[Tensor]:
-        """All that is trained, in the order of ``rows``."""
+        """All trainable parameters, in the order of ``rows``."""
 
     def rows(self, create_graph: bool = False) -> Tensor:
-        """The gradients over all trainable parameters, ``[E', P]``: memory E' times P."""
+        """The gradients over all trainable parameters, ``[E', P]``, in memory all at once."""
 
-    def everywhere(self, own: Tensor) -> Tensor:
-        """What all processes have of this, ``[E, ...]``, from ``own`` ``[E', ...]``, detached."""
+    def gather(self, own: Tensor) -> Tensor:
+        """Collect values ``[E, ...]`` from all processes, detached; ``own`` ``[E', ...]`` are of this one."""
 
-    def own(self, of_all: Tensor) -> Tensor:
-        """The part ``[E', ...]`` of ``[E, ...]`` that this process has."""
+    def local_part(self, of_all: Tensor) -> Tensor:
+        """The part ``[E', ...]`` of ``[E, ...]`` that belongs to this process."""
 
 
 class JointAggregator(Aggregator):
-    """Says what to differentiate, knowing all environments: one more backward pass makes the update.
+    """An aggregator that makes one loss of all environments; a backward pass through it gives the update.
 
-    For ``gradients=vectorized`` and ``sequential``. The graphs of all environments are held at once, as in
-    plain training on all of them.
+    It works with ``gradients=vectorized`` and ``sequential``. The graphs of all environments are in memory at
+    once, as in plain training on all of them.
     """
 
     needs_votes = False
     needs_rows: ClassVar[bool] = False
-    """Whether ``loss`` looks at the rows; ``vectorized`` then has them from one more backward pass."""
+    """Whether ``loss`` uses the rows. ``vectorized`` then computes them by one more backward pass."""
 
-    def loss(self, together: Together) -> tuple[Tensor, Tensor]:
-        """The part of the loss that this process has, a scalar: the parts' gradients add up to the update.
+    def loss(self, environments: EnvironmentsInStep) -> tuple[Tensor, Tensor]:
+        """Return this process's part of the loss, a scalar. The gradients of all parts add up to the update.
 
         Returns:
-            The loss, and what is reported as each environment's penalty, ``[E']``, detached.
+            The loss, and the penalty ``[E']`` to report for each environment, detached.
         """
         raise NotImplementedError
 
     def combine(self, statistics: GradientStatistics) -> Combined:
-        """The update is ready; nothing is masked."""
+        """Return the finished update; no component is masked."""
         update = statistics.total / statistics.n_environments
         return Combined(update, update.new_ones(()))
 
     def __call__(self, gradients: Tensor) -> Tensor:
-        """Refuse: stacked gradients do not say what the risks are.
+        """Refuse, because stacked gradients do not include the risks.
 
         Raises:
             UserError: always.
@@ -79,23 +79,26 @@ class JointAggregator(Aggregator):
 
 
 class Weighting(JointAggregator):
-    """Weights on environments: the update is ``sum_e w_e g_e``."""
+    """An aggregator that puts weights on environments: the update is ``sum_e w_e g_e``."""
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
-        """Weights ``[E]`` from risks ``[E]`` and, with ``needs_rows``, the Gram matrix ``g_e . g_f``.
+        """Return weights ``[E]`` for risks ``[E]`` and, with ``needs_rows``, a Gram matrix ``g_e . g_f``.
 
-        It is that of the gradients over all parameters. Leading axes are as many models, each by itself.
+        The Gram matrix is that of the gradients over all parameters. Leading axes stand for several models,
+        each with weights of its own.
         """
         raise NotImplementedError
 
-    def loss(self, together: Together) -> tuple[Tensor, Tensor]:
-        """The weighted sum of the losses."""
+    def loss(self, environments: EnvironmentsInStep) -> tuple[Tensor, Tensor]:
+        """Return this process's part of the weighted sum of the losses."""
         gram = None
         if self.needs_rows:
-            rows = together.everywhere(together.rows())
+            rows = environments.gather(environments.rows())
             gram = rows @ rows.T
-        weights = self.weights(together.everywhere(together.risks), gram)
-        return (together.own(weights) * together.losses).sum(), together.risks.new_zeros(len(together.risks))
+        weights = self.weights(environments.gather(environments.risks), gram)
+        return (environments.local_part(weights) * environments.losses).sum(), environments.risks.new_zeros(
+            len(environments.risks)
+        )
 
 
 def check_penalty_weight(penalty_weight: float) -> float:

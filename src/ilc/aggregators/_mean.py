@@ -1,4 +1,4 @@
-"""The arithmetic mean: plain training, a logical OR of the environments' signals."""
+"""The arithmetic mean, which is plain training: a logical OR of the environments' signals."""
 
 import torch
 
@@ -14,7 +14,7 @@ class Mean(Aggregator):
 
     @property
     def is_mean(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     def combine(self, statistics: GradientStatistics) -> Combined:
@@ -24,6 +24,6 @@ class Mean(Aggregator):
 
 
 class MeanOfEnvironments(Mean):
-    """The same mean, for an objective that knows environments, such as risk + IRM penalty: never pooled."""
+    """The mean for objectives that depend on environments, such as risk + IRM penalty. It is never pooled."""
 
     needs_environments = True

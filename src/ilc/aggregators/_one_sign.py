@@ -1,4 +1,4 @@
-"""What the environments of one sign add up to, from sums over all of them."""
+"""Sums over the environments with one sign, computed from sums over all environments."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ilc.aggregators._statistics import GradientStatistics
 
 
 def sum_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
-    """The sum of the gradients of that sign, 1 or -1 per component: ``(total + sign * sum |g|) / 2``."""
+    """The sum of the gradients with that sign, 1 or -1 per component: ``(total + sign * sum |g|) / 2``."""
     assert statistics.magnitude_sum is not None, "gathered because needs_magnitudes is set"
     return (statistics.total + sign * statistics.magnitude_sum) / 2
 
 
 def count_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
-    """How many there are: ``(E + sign * sum of signs) / 2``; one that is exactly 0 counts as half of each."""
+    """The number of gradients with that sign: ``(E + sign * sum of signs) / 2``. A zero counts one half."""
     return (statistics.n_environments + sign * statistics.sign_sum) / 2

@@ -1,4 +1,4 @@
-"""The SAND-mask: a smooth AND-mask, wider open where the environments' gradients vary less."""
+"""The SAND-mask: a smooth AND-mask that keeps more where the environments' gradients vary less."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from ilc.errors import UserError
 class SandMask(Aggregator):
     """Mean gradient times ``max(0, tanh(k (|sum of signs| / E - tau) / variance))``, over the mask's mean.
 
-    Source: Shahtalebi et al., arXiv 2106.02266, and DomainBed's code: the variance is that of the
-    environments' gradients around their mean, over E - 1; each tensor is divided by the mean of its mask.
-    From sums of squares the variance has an error of about 1e-7 times the mean square. Equal gradients have a
-    variance of zero and pass whole. DomainBed's values, tau 0.5 and k 10.
+    Source: Shahtalebi et al., arXiv 2106.02266, and DomainBed's code. The variance is that of the
+        environments'
+    gradients around their mean, divided by E - 1. Each tensor is divided by the mean of its mask. The
+    variance is computed from sums of squares, with an error of about 1e-7 times the mean square. Equal
+    gradients have a variance of zero and are kept completely. The defaults, tau 0.5 and k 10, are
+    DomainBed's.
 
     Args:
-        agreement_threshold: tau in [0, 1]; here and below it the mask is zero.
+        agreement_threshold: tau in [0, 1]. The mask is zero at this agreement and below it.
         steepness: k, above 0.
 
     Raises:
-        UserError: a value out of range.
+        UserError: a value is out of range.
     """
 
     needs_squares = True
@@ -48,6 +50,6 @@ class SandMask(Aggregator):
         n, total = statistics.n_environments, statistics.total
         variance = (statistics.square_sum - total.square() / n).clamp_min(0) / max(1, n - 1)
         excess = statistics.sign_sum.abs() / n - self.agreement_threshold
-        # At the threshold it is closed, also where nothing varies, which would be 0 / 0.
+        # At the threshold the mask is zero, also where the variance is zero, which would be 0 / 0.
         ratio = (excess / variance).where(excess != 0, excess)
         return torch.tanh(self.steepness * ratio).clamp_min(0)

@@ -1,4 +1,4 @@
-"""Sign election, from TIES-merging: the mean of those environments that have the sign of the sum."""
+"""Sign election, from TIES-merging: the mean of the environments that have the sign of the sum."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ilc.aggregators._statistics import GradientStatistics
 class SignElection(Aggregator):
     """Elect the sign that has more magnitude, and average the environments that have it.
 
-    Source: Yadav et al., arXiv 2306.01708, "elect" and "disjoint merge", for gradients in place of
-    differences between fine-tuned models.
-    Deviation: nothing is trimmed before (TIES keeps each one's largest 20 %), which no sum over environments
-    could do; a gradient of exactly 0 counts as half an environment of the elected sign.
+    Source: Yadav et al., arXiv 2306.01708, "elect" and "disjoint merge". They merge differences between
+    fine-tuned models; here gradients are merged.
+    Deviation: there is no trimming before (TIES keeps the largest 20 % of each model), because sums over
+    environments cannot trim; a gradient of exactly 0 counts as half an environment with the elected sign.
     """
 
     needs_magnitudes = True
 
     def combine(self, statistics: GradientStatistics) -> Combined:
-        """Return the disjoint mean, and the share of environments that it is of."""
+        """Return the disjoint mean, and the share of environments with the elected sign."""
         elected = statistics.total.sign()
         count = count_of_sign(statistics, elected).to(elected.dtype)
         update = sum_of_sign(statistics, elected) / count.clamp_min(1)

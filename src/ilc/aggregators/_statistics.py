@@ -1,4 +1,4 @@
-"""Sufficient statistics of environment gradients: all that an aggregator may look at.
+"""Sufficient statistics of environment gradients, from which most aggregators compute the update.
 
 Letters used everywhere: E environments, N examples per environment, P parameters.
 """
@@ -18,25 +18,25 @@ ON_REQUEST: dict[str, Callable[[Tensor], Tensor]] = {
     "square_sum": torch.square,
     "magnitude_sum": torch.abs,
 }
-"""Sums that only some aggregators ask for, by their attribute: what is added of each gradient."""
+"""Sums that only some aggregators need: the attribute's name, and what is added for each gradient."""
 
 
 @dataclass
 class GradientStatistics:
     """Running sums over the environments for one parameter tensor.
 
-    They need memory O(P) whatever E is, can be filled one environment at a time or all at once,
-    and add up across processes. All sums are float32 or wider, for parameters of half precision too.
+    They need memory O(P) for every E. They can be filled one environment at a time or all at once, and they
+    add up across processes. All sums are float32 or wider, also for parameters of half precision.
 
     Attributes:
         n_environments: how many environments have been added.
-        total: sum of the gradients, shape of the parameter.
-        sign_sum: sum of the gradients' signs: whole numbers, held exactly. A
-            component that is exactly 0 casts no vote. NaN when the aggregator needs no votes.
-        log_sum: sum of log |gradient|, or None when the aggregator does not ask for it. One exact
-            zero makes it minus infinity, hence the geometric mean zero.
-        square_sum: sum of the squared gradients, or None likewise.
-        magnitude_sum: sum of |gradient|, or None likewise.
+        total: the sum of the gradients, in the shape of the parameter.
+        sign_sum: the sum of the gradients' signs, which are exact whole numbers. A component that is exactly
+            0 casts no vote. NaN if the aggregator needs no votes.
+        log_sum: the sum of log |gradient|, or None if the aggregator does not need it. One exact zero makes
+            it minus infinity, so that the geometric mean is zero.
+        square_sum: the sum of the squared gradients, or None if the aggregator does not need it.
+        magnitude_sum: the sum of |gradient|, or None if the aggregator does not need it.
     """
 
     n_environments: int
@@ -48,20 +48,20 @@ class GradientStatistics:
 
     @classmethod
     def zeros(cls, like: Tensor, also: Sequence[str] = ()) -> GradientStatistics:
-        """Statistics of no environments yet, for a parameter shaped like ``like``.
+        """Statistics without any environment yet, for a parameter shaped like ``like``.
 
         Args:
             like: the parameter.
             also: names of ``ON_REQUEST``.
         """
         total = torch.zeros_like(like, dtype=wide_type(like.dtype), requires_grad=False)
-        # Floating point, because converting every gradient's signs would cost as much as adding them.
+        # Floating point, because converting the signs of every gradient would cost as much as adding them.
         sign_sum = torch.zeros_like(total)
         return cls(0, total, sign_sum, **{name: torch.zeros_like(total) for name in also})
 
     @classmethod
     def of_zeros(cls, n_environments: int, like: Tensor, also: Sequence[str] = ()) -> GradientStatistics:
-        """Statistics of so many gradients that are zero: no vote, and a sum of logs of minus infinity."""
+        """Statistics of ``n_environments`` gradients that are zero: no votes, and a log sum of -infinity."""
         found = cls.zeros(like, also)
         found.n_environments = n_environments
         if found.log_sum is not None:
@@ -75,7 +75,7 @@ class GradientStatistics:
 
     @property
     def requested(self) -> dict[str, Tensor]:
-        """Those sums of ``ON_REQUEST`` that are gathered."""
+        """The sums of ``ON_REQUEST`` that are computed here."""
         sums = {name: getattr(self, name) for name in ON_REQUEST}
         return {name: value for name, value in sums.items() if value is not None}
 
@@ -84,7 +84,7 @@ class GradientStatistics:
         self.n_environments += gradients.shape[0]
         self.total += _sum(gradients, self.total.dtype)
         requested = self.requested
-        # A few environments at a time, so that the temporaries stay small and in the cache.
+        # A few environments at a time, so that temporary results stay small and in the cache.
         for part in torch.split(gradients, 8):
             few = part.to(self.total.dtype)
             self.sign_sum += _sum(few.sign(), self.sign_sum.dtype)
@@ -94,5 +94,5 @@ class GradientStatistics:
 
 
 def _sum(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Sum over the first axis in that type, without a copy where there is but one environment."""
+    """The sum over the first axis in that type; for one environment there is no copy."""
     return values[0] if len(values) == 1 else values.sum(0, dtype=dtype)

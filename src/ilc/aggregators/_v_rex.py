@@ -10,20 +10,20 @@ from ilc.aggregators._joint import Weighting, check_penalty_weight
 class VRex(Weighting):
     """Minimise ``mean R_e + penalty_weight * mean (R_e - mean R)^2`` (Krueger et al., arXiv 2003.00688).
 
-    As weights on environments: ``w_e = (1 + 2 penalty_weight (R_e - mean R)) / E``, the derivative
-    of that loss. Environments with small risks may get negative ones.
-    Deviation: the weight is there from the first step; DomainBed's, also 10, comes after 500.
+    The derivative of this loss puts the weights ``w_e = (1 + 2 penalty_weight (R_e - mean R)) / E`` on the
+    environments. Environments with small risks may get negative weights.
+    Deviation: the penalty acts from the first step; in DomainBed its weight, also 10, begins after 500 steps.
 
     Args:
-        penalty_weight: beta, at least 0; 0 is the mean.
+        penalty_weight: beta, at least 0. 0 is the mean.
 
     Raises:
-        UserError: a weight that is negative or not finite.
+        UserError: the weight is negative or not finite.
     """
 
     def __init__(self, penalty_weight: float = 10.0) -> None:
         self.penalty_weight = check_penalty_weight(penalty_weight)
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
-        """They add up to 1."""
+        """Return the weights, which add up to 1."""
         return (1 + 2 * self.penalty_weight * (risks - risks.mean(-1, keepdim=True))) / risks.shape[-1]

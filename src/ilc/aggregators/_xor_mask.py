@@ -1,17 +1,17 @@
-"""The XOR-mask: the AND-mask's complement."""
+"""The XOR-mask, the complement of the AND-mask."""
 
 from ilc.aggregators._base import Aggregator, Combined, agreement, check_threshold, masked
 from ilc.aggregators._statistics import GradientStatistics
 
 
 class XorMask(Aggregator):
-    """Mean gradient where the environments disagree: exactly what the AND-mask drops.
+    """Mean gradient where the environments disagree: exactly the components that the AND-mask drops.
 
-    At threshold 0 the AND-mask drops nothing, so the XOR-mask is zero. Used to look at the
-    inconsistent part of the learning signal (thesis, figure 3.7), hardly to train.
+    At threshold 0 the AND-mask drops no component, so the XOR-mask is zero. It serves to examine the
+    inconsistent part of the learning signal (thesis, figure 3.7). It is hardly useful for training.
 
     Raises:
-        UserError: a threshold outside [0, 1].
+        UserError: the threshold is outside [0, 1].
     """
 
     def __init__(self, agreement_threshold: float) -> None:

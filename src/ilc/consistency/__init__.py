@@ -1,7 +1,7 @@
-"""Invariant Learning Consistency: the score of a solution, the means behind it, the theory's numbers.
+"""Invariant Learning Consistency: the score of a solution, and means of Hessians.
 
-Two signs are in use. The paper's *consistency* is at most ``-epsilon`` and higher is better; the
-thesis's *inconsistency* is its negative. Functions called ``..._score`` return the paper's.
+Two signs are in use. The paper's *consistency* is at most ``-epsilon``, and higher is better. The thesis's
+*inconsistency* is its negative. A function named ``..._score`` returns the paper's consistency.
 """
 
 from ilc.consistency._ascent import search

@@ -1,9 +1,9 @@
 """Consistency by search on the risks themselves: ascent inside the region that an environment accepts.
 
-Every start leaves theta* along a ray and then climbs the other environment's risk, never leaving
-the region: a step is taken only if points along it stay inside too, so that every point reached is
-joined to theta* by a path in the region. Whatever gap is found is therefore attained, and the
-largest is a lower bound on the inconsistency (up to the spacing of the points looked at).
+Every start leaves theta* along a ray and then climbs the other environment's risk without leaving the region.
+A step is taken only if points along it also lie inside. So a path in the region joins every reached point to
+theta*, and every gap that the search finds exists. The largest one is a lower bound on the inconsistency, up
+to the spacing of the points that are checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ilc.consistency._derivatives import Loss
 from ilc.errors import UserError
 
 _POINTS_PER_STEP = 8
-_TINY = 1e-30  # keeps a zero vector from being divided by its length
+_TINY = 1e-30  # so that a zero vector can be divided by its length
 
 
 def search(
@@ -36,17 +36,17 @@ def search(
     """Projected ascent from many starts for every pair of environments; for small models.
 
     Args:
-        losses: E risks, written so that ``torch.func.vmap`` can follow them.
+        losses: E risks that ``torch.func.vmap`` can follow.
         theta_star: ``[P]``.
         epsilon: tolerated increase of the risk.
-        starts: rays per pair: half random, half along both senses of the other risk's gradients and
-            of single parameters.
-        iterations: ascent steps per start. In a region without bound the result grows with them.
-        radius: longest first step, in units of the parameters.
-        seed: of the random rays.
+        starts: the number of rays per pair. Half of them are random. The others go along the other risk's
+            gradients and along single parameters, in both directions.
+        iterations: the number of ascent steps per start. In an unbounded region the result grows with it.
+        radius: the longest first step, in units of the parameters.
+        seed: the seed of the random rays.
 
     Raises:
-        UserError: see ``consistency_score``; also a loss that cannot be vectorized.
+        UserError: as for ``consistency_score``; or a loss cannot be vectorized.
     """
     check_arguments(losses, theta_star, epsilon)
     if starts < 1 or iterations < 0 or not radius > 0:
@@ -89,7 +89,7 @@ def _check_vectorizable(losses: Sequence[Loss], theta_star: Tensor) -> None:
 
 
 class _Region:
-    """The sub-level set of one environment, entered and crossed without ever leaving it."""
+    """The sub-level set of one environment's risk around theta*."""
 
     def __init__(self, loss: Loss, theta_star: Tensor, epsilon: float) -> None:
         self.reference = loss(theta_star).detach()
@@ -126,11 +126,11 @@ class _Region:
 
 
 def _climb(region: _Region, loss: Loss, points: Tensor, iterations: int, radius: float) -> Tensor:
-    """Climb ``loss`` and, with a second copy of the points ``[S, P]``, descend it, inside the region.
+    """Climb ``loss`` inside the region and, with a second copy of the points ``[S, P]``, descend it.
 
-    At the border the direction loses its outward part; a Newton correction then brings the end of
-    the step back to the border, which may be curved. Lengths adapt per start; a start whose steps
-    have become negligible has converged.
+    At the border the direction loses its outward part. A Newton correction then brings the end of the step
+    back to the border, which may be curved. Each start adapts its step length. A start has converged when its
+    steps have become negligible.
     """
     value, slope_and_value = vmap(loss), vmap(grad_and_value(loss))
     sense = torch.ones(2 * len(points), 1, dtype=points.dtype)

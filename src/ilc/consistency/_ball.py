@@ -1,4 +1,4 @@
-"""The largest value of a quadratic function in a ball: the trust-region problem, solved exactly."""
+"""The maximum of a quadratic function in a ball: the trust-region problem, solved exactly."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import torch
 from scipy.optimize import brentq
 from torch import Tensor
 
-# Gaps below this share of the largest curvature count as none: the eigenvalues carry that much rounding.
+# A gap below this share of the largest curvature counts as zero: eigenvalues have that much rounding.
 _ROUNDING = 1e-13
 
 
 def maximize_in_ball(curvatures: Tensor, slopes: Tensor, radius: float) -> tuple[float, Tensor]:
     """Maximise ``slopes . y + 1/2 sum_i curvatures_i y_i^2`` over ``|y| <= radius``.
 
-    The problem is given in the eigenbasis of its matrix. It is not concave, yet its global maximum
-    is the one point where ``(m I - C) y = slopes`` with ``m >= max(curvatures, 0)`` and either
-    ``|y| = radius`` or ``m = 0`` (More and Sorensen 1983; paper, section 2.1, asks for this step).
+    The problem is given in the eigenbasis of its matrix. It is not concave, but its global maximum is known:
+    it is the point where ``(m I - C) y = slopes`` with ``m >= max(curvatures, 0)`` and either ``|y| =
+    radius`` or ``m = 0`` (More and Sorensen 1983; paper, section 2.1, needs this step).
 
     Args:
         curvatures: ``[n]``, float64, any sign, at least one.
@@ -51,8 +51,8 @@ def _on_sphere(gaps: Tensor, slopes: Tensor, radius: float) -> Tensor:
     pull = float(slopes[top].norm())
     rest = torch.where(below, slopes / gaps.where(below, 1.0), 0.0)
     missing = radius**2 - float(rest @ rest)
-    # A pull this weak along the top curvature cannot be told from none ("hard case"): what is
-    # missing in length goes along the top eigenvector, where only its sign is left to choose.
+    # So weak a pull along the largest curvature cannot be distinguished from zero (the "hard case"). The
+    # missing length goes along the leading eigenvector, and only its sign is chosen.
     if missing >= 0 and pull <= 1e-14 * max(float(slopes.norm()), math.ulp(0.0)):
         return rest + _along_top(top, slopes, math.sqrt(missing))
     low, high = max(pull / radius, math.ulp(0.0)), float(slopes.norm()) / radius
@@ -73,7 +73,7 @@ def _along_top(top: Tensor, slopes: Tensor, length: float) -> Tensor:
 
 
 def _root(function: object, low: float, high: float) -> float:
-    """Root of a decreasing function in ``[low, high]``; an end whose value rounding made miss zero counts."""
+    """The root of a decreasing function in ``[low, high]``, or an end if rounding hides the sign change."""
     assert callable(function)
     if function(low) <= 0:
         return low

@@ -1,17 +1,17 @@
-"""The consistency of a solution: how far environments disagree about what is as good as it.
+"""The consistency of a solution: how much environments disagree about which parameters are equally good.
 
 Paper, section 2.1, equation 2. For every ordered pair of environments (e, e'), e = e' included,
 
     gap(e, e') = max over theta in N_e of |L_e'(theta) - L_e(theta*)|
 
 where N_e is the path-connected region around theta* in which ``L_e(theta) <= L_e(theta*) + epsilon``.
-The largest gap is the *inconsistency* (thesis, equation 3.1: 0 would be best, epsilon is the least
-that can be reached when the risks are unbounded). Its negative is the *consistency* (paper: higher
-is better), which is what ``consistency_score`` returns.
+The largest gap is the *inconsistency* (thesis, equation 3.1). 0 would be best; for unbounded risks the
+smallest possible value is epsilon. Its negative is the *consistency* (paper; higher is better), which
+``consistency_score`` returns.
 
-Deviation: the paper's formula subtracts ``L_e(theta)``, its proofs and Remark 2 ``L_e(theta*)``. With
-the first, two environments with curvature ratio r would score epsilon |r - 1| and identical ones 0;
-only the second gives the epsilon r and the epsilon that the paper derives, so it is used here.
+Deviation: the paper's formula subtracts ``L_e(theta)``, but its proofs and Remark 2 subtract ``L_e(theta*)``.
+With the formula, two environments with curvature ratio r would score epsilon |r - 1|, and identical ones 0.
+Only the second form gives epsilon r and epsilon, as the paper derives. So it is used here.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from ilc.errors import UserError
 
 @dataclass(frozen=True)
 class Consistency:
-    """A consistency score and where it comes from.
+    """A consistency score with the pair of environments that decides it.
 
     Attributes:
-        inconsistency: largest gap over all pairs, in units of the risk; lower is better.
-        pair: the environments (e, e') of that gap: e sees no harm, e' does.
-        step: ``theta - theta*`` that reaches it, ``[P]``.
-        gaps: gap of every pair, ``[E, E]``, float64.
+        inconsistency: the largest gap over all pairs, in units of the risk; lower is better.
+        pair: the environments (e, e') of that gap. The step is harmless for e, but not for e'.
+        step: the step ``theta - theta*`` that reaches the gap, ``[P]``.
+        gaps: the gap of every pair, ``[E, E]``, float64.
         estimate: ``second order`` or ``lower bound on the inconsistency``.
-        negative_curvature: what a second-order score leaves out: the most negative curvature of any
-            environment, as a share of the largest positive one. Well above rounding, ``theta_star`` is no
-            minimum of that environment's risk; infinite, it is a maximum.
+        negative_curvature: the most negative curvature of any environment, as a share of the largest positive
+            one. A second-order score leaves it out. If it is well above rounding, ``theta_star`` is not a
+            minimum of that environment's risk. If it is infinite, ``theta_star`` is a maximum.
     """
 
     inconsistency: float
@@ -55,7 +55,7 @@ class Consistency:
 
 
 def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) -> None:
-    """Raise UserError for fewer than two losses, parameters that are no finite vector, or epsilon <= 0."""
+    """Raise UserError for fewer than two losses, parameters that are not a finite vector, or epsilon <= 0."""
     if len(losses) < 2:
         raise UserError(f"consistency compares environments: give at least two losses, got {len(losses)}")
     if theta_star.ndim != 1 or not len(theta_star) or not theta_star.is_floating_point():
@@ -77,14 +77,14 @@ def share_of_negative(lowest: float, largest: float) -> float:
 
 
 def check_minimum(share: float, damping: float, dtype: torch.dtype) -> None:
-    """Raise UserError where the negative curvature that is left out is above damping and rounding."""
+    """Raise UserError if the negative curvature that is left out is above damping and rounding."""
     if share <= max(damping, torch.finfo(dtype).eps ** 0.5):
         return
     what = "a maximum" if share == float("inf") else "a saddle"
     remedy = "" if share >= 1 else f" give a damping of at least {share:.1g}, which counts it as flat,"
     raise UserError(
         f"theta_star is {what} of an environment's risk, with a negative curvature of {share:.2g} times the "
-        f"largest positive one, and a second-order score knows minima alone: train further,{remedy} or take "
+        f"largest positive one, and a second-order score needs a minimum: train further,{remedy} or take "
         "method='search' (ilc.consistency.search), which follows the risks themselves"
     )
 

@@ -14,9 +14,9 @@ Loss = Callable[[Tensor], Tensor]
 
 
 class LocalRisk:
-    """One environment's risk at ``theta``, differentiated once, ready for Hessian-vector products.
+    """One environment's risk at ``theta``, differentiated once and ready for Hessian-vector products.
 
-    The graph of the gradient is kept, so that every product costs one backward pass through it.
+    The graph of the gradient stays in memory, so that every product costs one backward pass through it.
 
     Attributes:
         risk: the value.

@@ -15,8 +15,8 @@ from ilc.consistency._ball import maximize_in_ball
 class Expansion:
     """Risk of one environment around the solution: ``risk + gradient . s + 1/2 s . curvature s``.
 
-    All in float64. ``curvature`` is positive definite: negative eigenvalues count as flat, then the
-    small positive diagonal is added (paper, footnote 8).
+    All numbers are float64. ``curvature`` is positive definite: negative eigenvalues are set to zero, then
+    the small positive diagonal is added (paper, footnote 8).
     """
 
     risk: float
@@ -34,9 +34,9 @@ class Gap(NamedTuple):
 def largest_gap(home: Expansion, other: Expansion, epsilon: float) -> Gap:
     """Maximise ``|other(s) - home(0)|`` over the steps s with ``home(s) <= home(0) + epsilon``.
 
-    Substituting ``y = R (s + H^-1 g)``, with ``H = R' R`` the curvature at home, turns the ellipsoid
-    into a ball. Without gradients the result is epsilon times the largest generalised eigenvalue of
-    the two curvatures (paper, appendix to section 2.2).
+    The substitution ``y = R (s + H^-1 g)`` turns the ellipsoid into a ball. Here ``H = R' R`` is the
+    curvature at home. Without gradients the result is epsilon times the largest generalised eigenvalue of the
+    two curvatures (paper, appendix to section 2.2).
     """
     root = torch.linalg.cholesky(home.curvature).mT
     inverse = torch.linalg.solve_triangular(root, torch.eye(len(root), dtype=root.dtype), upper=True)

@@ -1,4 +1,4 @@
-"""Invariant Learning Consistency: what consistency an algorithm can be expected to reach."""
+"""Invariant Learning Consistency: the consistency that an algorithm is expected to reach."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class LearningConsistency:
     """Expected consistency over initialisations (paper, equation 3).
 
     Attributes:
-        mean: average score, the paper's sign (higher is better; the thesis reports its negative).
-        low: lower end of the Student t interval of the mean, whose unit is the initialisation.
-        high: upper end.
-        confidence: level of the interval.
-        scores: every single score.
+        mean: the average score with the paper's sign (higher is better; the thesis reports its negative).
+        low: the lower end of the Student t interval of the mean. Its unit is the initialisation.
+        high: the upper end of the interval.
+        confidence: the level of the interval.
+        scores: the score of every initialisation.
     """
 
     mean: float
@@ -43,20 +43,20 @@ def invariant_learning_consistency(
     confidence: float = 0.95,
     **options: Any,
 ) -> LearningConsistency:
-    """Train from every initialisation and average the consistency of what is reached.
+    """Train from every initialisation and average the consistency of the solutions.
 
     Args:
-        train: the algorithm: initial parameters ``[P]`` to the solution ``[P]``.
-        initialisations: draws of the initial parameters; at least two.
-        losses: E risks that the solutions are judged by.
-        epsilon: see ``consistency_score``, as are ``method`` and ``options``.
-        method: how each solution is scored.
-        confidence: of the interval, between 0 and 1.
-        options: of the method.
+        train: the algorithm. It takes initial parameters ``[P]`` and returns the solution ``[P]``.
+        initialisations: random initial parameters, at least two.
+        losses: the E risks that score the solutions.
+        epsilon: as for ``consistency_score``.
+        method: as for ``consistency_score``.
+        confidence: the level of the interval, between 0 and 1.
+        options: as for ``consistency_score``.
 
     Raises:
-        UserError: fewer than two initialisations, a confidence outside (0, 1), or what
-            ``consistency_score`` refuses.
+        UserError: there are fewer than two initialisations, the confidence is outside (0, 1), or as for
+            ``consistency_score``.
     """
     if not 0 < confidence < 1:
         raise UserError(f"confidence must lie between 0 and 1, got {confidence!r}")

@@ -1,7 +1,7 @@
-"""Arithmetic and geometric means of Hessians: the OR and the AND of loss surfaces.
+"""Arithmetic and geometric means of Hessians, the OR and the AND of loss surfaces.
 
 Paper, section 2.2 and its appendix; general positive definite matrices: Ando, Li and Mathias (2004).
-All matrices are ``[E, P, P]`` stacks, symmetric; computed in float64.
+All matrices are symmetric and stacked as ``[E, P, P]``. The computation is in float64.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ilc.errors import UserError
 
 
 def arithmetic_mean(hessians: Tensor) -> Tensor:
-    """Mean of ``[E, P, P]``: curvature of the pooled risk."""
+    """The mean of ``[E, P, P]``, which is the curvature of the pooled risk."""
     return hessians.double().mean(0)
 
 
 def diagonal_geometric_mean(hessians: Tensor) -> Tensor:
-    """Geometric mean of diagonal ``[E, P, P]``: entry by entry; one zero makes a zero.
+    """The geometric mean of diagonal ``[E, P, P]``, entry by entry. One zero makes the result zero.
 
     Raises:
-        UserError: a matrix that is not diagonal, or a negative entry.
+        UserError: a matrix is not diagonal, or an entry is negative.
     """
     entries = hessians.double().diagonal(dim1=1, dim2=2)
     if not torch.equal(torch.diag_embed(entries), hessians.double()) or bool((entries < 0).any()):
@@ -32,10 +32,10 @@ def diagonal_geometric_mean(hessians: Tensor) -> Tensor:
 
 
 def geometric_mean_of_two(a: Tensor, b: Tensor) -> Tensor:
-    """Closed form for two positive definite matrices: ``a^1/2 (a^-1/2 b a^-1/2)^1/2 a^1/2``.
+    """The geometric mean of two positive definite matrices: ``a^1/2 (a^-1/2 b a^-1/2)^1/2 a^1/2``.
 
     Raises:
-        UserError: a matrix that is not symmetric positive definite.
+        UserError: a matrix is not symmetric positive definite.
     """
     _check_positive_definite(torch.stack([a, b]))
     root, inverse = _power(a.double(), 0.5), _power(a.double(), -0.5)
@@ -45,20 +45,20 @@ def geometric_mean_of_two(a: Tensor, b: Tensor) -> Tensor:
 def karcher_mean(hessians: Tensor, tolerance: float = 1e-12, max_iterations: int = 1000) -> Tensor:
     """Geometric mean of positive definite ``[E, P, P]``: the X with ``sum_e log(X^-1/2 H_e X^-1/2) = 0``.
 
-    Equivalently the minimiser of the mean squared Riemannian distance. Gradient descent on the
-    manifold, with half the step when a step does not bring the gradient down.
+    This X minimises the mean squared Riemannian distance. It is found by gradient descent on the manifold.
+    The step is halved when the gradient does not decrease.
 
     Args:
         hessians: ``[E, P, P]``.
-        tolerance: on the Frobenius norm of the mean logarithm, per root of P.
-        max_iterations: before giving up.
+        tolerance: the largest Frobenius norm of the mean logarithm, divided by the root of P.
+        max_iterations: the largest number of iterations.
 
     Raises:
-        UserError: a matrix that is not symmetric positive definite, or no convergence.
+        UserError: a matrix is not symmetric positive definite, or there is no convergence.
     """
     _check_positive_definite(hessians)
     matrices = hessians.double()
-    # A congruence by the arithmetic mean brings every matrix near the identity first.
+    # The first congruence, by the arithmetic mean, brings every matrix near the identity.
     mean, step, previous = arithmetic_mean(matrices), 1.0, math.inf
     for _ in range(max_iterations):
         root, inverse = _power(mean, 0.5), _power(mean, -0.5)
@@ -77,7 +77,7 @@ def karcher_mean(hessians: Tensor, tolerance: float = 1e-12, max_iterations: int
 
 
 def ellipsoid_volume(hessian: Tensor) -> float:
-    """Volume of ``{s: s' H^-1 s <= 1}``, which is ``pi sqrt(det H)`` in the plane (thesis, figure B.3).
+    """The volume of ``{s: s' H^-1 s <= 1}``, which is ``pi sqrt(det H)`` in the plane (thesis, figure B.3).
 
     The paper's own level sets ``{s: s' H s <= 1}`` have the volume of ``ellipsoid_volume(H^-1)``.
     """

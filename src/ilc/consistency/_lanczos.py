@@ -1,4 +1,4 @@
-"""The curvature that matters: leading eigenpairs of a symmetric matrix seen only through products."""
+"""Leading eigenpairs of a symmetric matrix, from products with vectors only."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ def lanczos(
 ) -> tuple[Tensor, Tensor]:
     """Ritz values and vectors after some steps of Lanczos with full reorthogonalisation.
 
-    Extreme eigenvalues, the largest and the most negative, converge first. With ``steps = P`` the
-    decomposition is complete: when the Krylov space is exhausted early (repeated eigenvalues), it
-    goes on from a fresh random direction.
+    The largest and the most negative eigenvalues converge first. With ``steps = P`` the decomposition is
+    complete. If the Krylov space is exhausted early, because of repeated eigenvalues, the method continues
+    from a new random direction.
 
     Args:
-        multiply: the matrix times a vector ``[P]``.
-        start: first direction ``[P]``, not zero.
-        steps: K, products to take, at most P.
-        generator: source of fresh directions.
+        multiply: returns the matrix times a vector ``[P]``.
+        start: the first direction ``[P]``, not zero.
+        steps: K, the number of products, at most P.
+        generator: the source of new directions.
 
     Returns:
         Ritz values ``[K]`` in ascending order (float64) and orthonormal Ritz vectors ``[K, P]``.
@@ -34,7 +34,8 @@ def lanczos(
         basis[k] = vector
         product = multiply(vector)
         scale = max(scale, float(product.norm()))
-        # The whole column, not only the two entries of exact arithmetic: it stays right after a restart.
+        # The whole column and not only two entries, as in exact arithmetic, so that it is right after a
+        # restart.
         column = basis[: k + 1] @ product
         projected[: k + 1, k] = column.double()
         projected[k, : k + 1] = column.double()
@@ -50,7 +51,7 @@ def lanczos(
 
 
 def _without(vector: Tensor, basis: Tensor) -> Tensor:
-    """The vector minus its projection on the orthonormal rows; twice, against rounding."""
+    """The vector minus its projection on the orthonormal rows, computed twice because of rounding."""
     for _ in range(2):
         vector = vector - basis.mT @ (basis @ vector)
     return vector

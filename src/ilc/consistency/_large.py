@@ -1,9 +1,9 @@
-"""The form for large networks: Hessian-vector products only, a Hessian is never formed.
+"""The method for large networks, which uses Hessian-vector products and never forms a Hessian.
 
-One Lanczos run per environment (not per pair) finds the directions in which its risk curves. For a
-pair of environments everything happens in the span of both sets of directions and both gradients:
-outside of it both risks curve by the added diagonal alone, so the small problem solved there has
-the same maximum as the large one.
+One Lanczos run per environment (not per pair) finds the directions in which its risk is curved. A pair of
+environments is solved in the span of both sets of directions and both gradients. Outside this span both risks
+have only the curvature of the added diagonal. So the small problem in the span has the same maximum as the
+large one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class LowRankExpansion:
     """Risk of one environment whose positive curvature is ``directions' diag(curvatures) directions``.
 
     Attributes:
-        risk: its value at the solution.
+        risk: the value at the solution.
         gradient: ``[P]``.
-        curvatures: ``[K]`` positive Ritz values, float64.
-        directions: ``[K, P]`` orthonormal Ritz vectors.
-        lowest: the smallest Ritz value, below 0 where the risk is not convex.
+        curvatures: the positive Ritz values ``[K]``, float64.
+        directions: the orthonormal Ritz vectors ``[K, P]``.
+        lowest: the smallest Ritz value, below 0 if the risk is not convex.
     """
 
     risk: float
@@ -53,7 +53,7 @@ def expand(
 
 
 class SharedSpans:
-    """Turns pairs of low-rank expansions into small dense ones, from one table of inner products."""
+    """Turns pairs of low-rank expansions into small dense expansions, with one table of inner products."""
 
     def __init__(self, expansions: Sequence[LowRankExpansion], diagonal: float) -> None:
         self._expansions = expansions
@@ -65,13 +65,13 @@ class SharedSpans:
         self._slices = [slice(end - len(r), end) for end, r in zip(ends, rows, strict=True)]
         self._rows = rows
         self._products = _inner_products(rows)
-        # Rounding of the rows' own dtype decides which combinations of them are still independent.
+        # The rounding of the rows' own type decides which combinations of rows are independent.
         self._tolerance = 1e2 * torch.finfo(expansions[0].directions.dtype).eps
 
     def pair(self, e: int, other: int) -> tuple[Expansion, Expansion, Tensor]:
-        """Both expansions in an orthonormal basis of their joint span, and that basis as weights.
+        """Both expansions in an orthonormal basis of their joint span, and the weights that make this basis.
 
-        The last coordinate stands for any direction outside the span, where there is one.
+        The last coordinate stands for any direction outside the span, if there is one.
         """
         index = torch.cat([torch.arange(s.start, s.stop) for s in (self._slices[e], self._slices[other])])
         weights, rotation = torch.linalg.eigh(self._products[index][:, index])
@@ -80,7 +80,7 @@ class SharedSpans:
         return self._reduced(e, index, whiten), self._reduced(other, index, whiten), whiten
 
     def step(self, e: int, other: int, coordinates: Tensor, whiten: Tensor) -> Tensor:
-        """The step ``[P]`` that has these coordinates (the part outside the span is left out)."""
+        """The step ``[P]`` with these coordinates, without its part outside the span."""
         rows = torch.cat([self._rows[e], self._rows[other]])
         return (whiten @ coordinates[: whiten.shape[1]]).to(rows.dtype) @ rows
 
@@ -104,7 +104,7 @@ def _rows(expansion: LowRankExpansion, norm: float) -> Tensor:
 
 
 def _inner_products(rows: Sequence[Tensor]) -> Tensor:
-    """Inner products of all rows, summed in float64 a block of parameters at a time."""
+    """Inner products of all rows, summed in float64 over one block of parameters at a time."""
     n_rows, n_parameters = sum(len(r) for r in rows), rows[0].shape[1]
     products = torch.zeros(n_rows, n_rows, dtype=torch.float64)
     for start in range(0, n_parameters, _ROWS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""From a model and data in environments to the losses that the scores take."""
+"""The losses that the scores need, made from a model and the data of environments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ilc.gradients._environment import trainable_parameters
 def environment_losses(
     model: nn.Module, loss_fn: RiskFunction, inputs: Tensor, targets: Tensor
 ) -> tuple[list[Loss], Tensor]:
-    """One loss per environment as a function of the flat trainable parameters, and those parameters.
+    """Return one loss per environment, as a function of the flat trainable parameters, and those parameters.
 
-    The model is used as it is: call ``model.eval()`` first if it has dropout or BatchNorm.
+    The model is used in its present mode: call ``model.eval()`` first if it has dropout or BatchNorm.
 
     Args:
         model: called with one environment's inputs ``[N, ...]``.

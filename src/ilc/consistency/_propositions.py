@@ -1,6 +1,6 @@
-"""The paper's three propositions as numbers, with the printed forms and the corrected ones.
+"""The paper's three propositions as numbers, in their printed and in their corrected form.
 
-Letters: d environments, t of which must agree on a sign (t > d / 2), n parameters.
+The letters are: d environments, of which t must agree on a sign (t > d / 2), and n parameters.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def masked_descent(
 ) -> Tensor:
     """Squared norms ``[steps]`` of the aggregated gradients that gradient descent follows.
 
-    Proposition 1: with the AND-mask, mean risk of at least 0 and learning rate <= 1/L, the smallest
-    of the first k is at most ``2 L(start) / (learning_rate k)``.
+    Proposition 1: with the AND-mask, a mean risk of at least 0 and a learning rate <= 1/L, the smallest of
+    the first k norms is at most ``2 L(start) / (learning_rate k)``.
     """
     theta = start.detach().clone().requires_grad_()
     norms = []
@@ -36,20 +36,20 @@ def masked_descent(
 
 
 def votes_needed(d: int, share: float = 0.8) -> int:
-    """The smallest t that is at least ``share * d``."""
+    """The smallest whole t that is at least ``share * d``."""
     return math.ceil(share * d - 1e-9)
 
 
 def keep_probability(d: int, t: int) -> float:
-    """Probability that at least t of d random signs agree, either way (paper, equation 6)."""
+    """The probability that at least t of d random signs agree on either sign (paper, equation 6)."""
     return float(2 * stats.binom.sf(t - 1, d, 0.5))
 
 
 def expected_masked_square(d: int, t: int) -> float:
-    """E of (mask * mean)^2 for one component of d independent standard normal gradients, exactly.
+    """The exact expectation of (mask * mean)^2 for one component of d independent standard normal gradients.
 
-    Given u positive signs the magnitudes stay independent half-normals, so that the mean has
-    variance ``(1 - 2/pi) / d`` around ``sqrt(2/pi) (2u - d) / d``.
+    Given u positive signs, the magnitudes are still independent half-normals. So the mean has variance
+    ``(1 - 2/pi) / d`` around ``sqrt(2/pi) (2u - d) / d``.
     """
     u = torch.arange(t, d + 1, dtype=torch.float64)
     weights = torch.tensor(stats.binom.pmf(u.numpy(), d, 0.5))
@@ -66,7 +66,7 @@ def decay_base(share: float) -> float:
 
 
 def binomial_growth(share: float) -> float:
-    """The q in ``binom(d, share * d) ~ q^d``, polynomial factors aside."""
+    """The q in ``binom(d, share * d) ~ q^d`` without polynomial factors."""
     if share >= 1:
         return 1.0
     entropy = -share * math.log(share) - (1 - share) * math.log1p(-share)
@@ -83,7 +83,7 @@ def masked_square_bound(d: int, t: int) -> float:
 
 
 def simulate_squares(d: int, t: int, n: int, generator: torch.Generator) -> tuple[float, float]:
-    """Squared norms of the mean and of the AND-masked mean of d random gradients of n components."""
+    """Squared norms of the mean and of the AND-masked mean of d random gradients with n components."""
     gradients = torch.randn(d, n, generator=generator)
     mean = gradients.mean(0)
     masked = AndMask((2 * t - d) / d)(gradients)
@@ -91,7 +91,7 @@ def simulate_squares(d: int, t: int, n: int, generator: torch.Generator) -> tupl
 
 
 def inconsistency_of_diagonal(curvatures: Tensor, epsilon: float) -> float:
-    """Exact inconsistency of two diagonal quadratics ``[2, P]`` with their minimum 0 at the solution."""
+    """The exact inconsistency of two diagonal quadratics ``[2, P]`` with minimum 0 at the solution."""
     a, b = curvatures
     return epsilon * float(torch.maximum(a / b, b / a).max())
 
@@ -99,8 +99,8 @@ def inconsistency_of_diagonal(curvatures: Tensor, epsilon: float) -> float:
 def inconsistency_bound(curvatures: Tensor, epsilon: float, constant: float = 4.0) -> float:
     """Proposition 3: ``constant * epsilon * (det of arithmetic mean / det of geometric mean)^2``.
 
-    Deviation: the paper's and thesis's constant 2 is wrong; their proof takes the root of epsilon for
-    epsilon. With 4 the bound holds: ``r + 1/r <= 4 ((r + 1) / (2 sqrt r))^2`` for every ratio r.
+    Deviation: the constant 2 of the paper and the thesis is wrong, because their proof takes the root of
+    epsilon for epsilon. With 4 the bound holds: ``r + 1/r <= 4 ((r + 1) / (2 sqrt r))^2`` for every ratio r.
     """
     hessians = torch.diag_embed(curvatures.double())
     ratio = torch.linalg.det(arithmetic_mean(hessians)) / torch.linalg.det(diagonal_geometric_mean(hessians))

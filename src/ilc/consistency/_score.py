@@ -1,4 +1,4 @@
-"""The consistency score of the paper, by whichever method."""
+"""The consistency score of the paper, by one of three methods."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def consistency_score(
     Args:
         losses: E callables, the risk of each environment at parameters ``[P]``. At least two.
         theta_star: the solution, ``[P]``, floating point.
-        epsilon: how much worse than at the solution a risk may be and still count as equally good.
-        method: ``quadratic`` (exact on the second-order expansion), ``hessian_vector`` (the same for
-            large networks) or ``search`` (ascent on the risks themselves; finds a lower bound on the
-            inconsistency, so an upper bound on the consistency).
-        options: of the method, see ``quadratic``, ``hessian_vector``, ``ilc.consistency.search``.
+        epsilon: the increase of a risk up to which parameters count as equally good.
+        method: ``quadratic`` (exact on the second-order expansion), ``hessian_vector`` (the same for large
+            networks) or ``search`` (ascent on the risks themselves). ``search`` finds a lower bound on the
+            inconsistency, which is an upper bound on the consistency.
+        options: the options of ``quadratic``, ``hessian_vector`` or ``ilc.consistency.search``.
 
     Raises:
-        UserError: fewer than two losses, parameters that are no vector, epsilon not above 0, an
-            unknown method or option, a loss that is not a finite scalar; by a second-order method a saddle
-            or a maximum of some risk: its most negative curvature is beyond ``damping`` (1 % by default) of
-            the largest positive one.
+        UserError: there are fewer than two losses, the parameters are no vector, epsilon is not above 0, the
+            method or an option is unknown, or a loss is not a finite scalar. A second-order method also
+            refuses a saddle or a maximum of a risk, where the most negative curvature is beyond ``damping``
+            (1 % by default) of the largest positive one.
     """
     methods: dict[str, Callable[..., Consistency]] = {
         "quadratic": quadratic,

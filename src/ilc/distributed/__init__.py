@@ -1,7 +1,7 @@
-"""Exact aggregation over processes: each fills the statistics of its environments, all share the sums.
+"""Exact aggregation over processes: each fills the statistics of its environments, and all share the sums.
 
-What an aggregator looks at are sums over environments, and sums add up across processes. So the masks are
-those of one process that sees all environments, for every aggregator and every way of obtaining gradients.
+An aggregator uses sums over environments, and sums add up across processes. So the masks equal those of one
+process with all environments, for every aggregator and every way to obtain gradients.
 """
 
 from ilc._processes import ONE_PROCESS, Processes, current, joined

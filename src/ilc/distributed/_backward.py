@@ -1,4 +1,4 @@
-"""``ilc.backward`` in several processes, each with some of the environments."""
+"""``ilc.backward`` in several processes, each of which has some of the environments."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import trainable_parameters
-from ilc.gradients._trials.findings import settled
-from ilc.gradients._ways.joint_loss import jointly
+from ilc.gradients._trials.findings import remember_buffers
+from ilc.gradients._ways.joint_loss import joint_loss_gradients
 from ilc.objectives import ObjectiveFunction
 
 
@@ -29,32 +29,33 @@ def backward(
     aggregator: Aggregator,
     gradients: str = "vectorized",
 ) -> BackwardResult:
-    """Fill ``.grad``, in every process alike, as ``ilc.backward`` would with the environments of all.
+    """Fill ``.grad`` in every process as ``ilc.backward`` would with the environments of all processes.
 
-    Every process of torch.distributed's default group calls it, with the same model and aggregator; alone
-    it is ``ilc.backward``. Masks are equal wherever the gradients of the environments are: counts of signs
-    are whole numbers. Sums of gradients are equal up to the rounding of their order.
+    Every process of torch.distributed's default group calls it, with the same model and aggregator. In a
+    single process it is ``ilc.backward``. If the environments' gradients are equal, so are the masks, because
+    counts of signs are whole numbers. Sums of gradients differ only by the rounding that their order causes.
 
-    BatchNorm in training mode normalises every environment by its own batch, and the running statistics end
-    as the mean over all E. Dropout draws from the random numbers of each process: seed them differently.
+    BatchNorm in training mode normalises every environment by its own batch. The running statistics end as
+    the mean over all E environments. Dropout uses the random numbers of each process, so seed the processes
+    differently.
 
     Args:
-        model: with the same parameters and buffers in every process. It is not wrapped in
-            DistributedDataParallel, which averages before anybody can vote; for that see
+        model: with the same parameters and buffers in every process. It must not be wrapped in
+            DistributedDataParallel, which averages gradients before the environments can vote. For that see
             ``register_ddp_hook``.
         loss_fn: as for ``ilc.backward``.
-        inputs: ``[E_r, N, ...]``, the environments of this process: any number, other than the others'
-            perhaps, or none at all; or a list of E_r tensors ``[N_e, ...]`` of different sizes.
-        targets: ``[E_r, N, ...]``, or a list alike.
-        aggregator: how the gradients of all become one update.
-        gradients: the way to obtain them. ``pooled`` weighs the processes by their number of examples.
+        inputs: ``[E_r, N, ...]``, the environments of this process, or a list of E_r tensors ``[N_e, ...]``
+            of different sizes. Their number may differ between processes, and may be zero.
+        targets: ``[E_r, N, ...]``, or a list like the inputs.
+        aggregator: how the gradients of all environments become one update.
+        gradients: the way to obtain gradients. ``pooled`` weighs processes by their number of examples.
 
     Returns:
         Risks and penalties ``[E]`` of all environments in the order of the ranks, the same in every process.
 
     Raises:
-        UserError: as ``ilc.backward``; a process has died; BatchNorm in training mode, where it would need
-            the examples of all processes at once.
+        UserError: as for ``ilc.backward``; a process has died; or BatchNorm in training mode would need the
+            examples of all processes at once.
     """
     processes = current()
     if processes.size == 1:
@@ -75,8 +76,8 @@ def backward(
         local = ways.environment_gradients(
             model, loss_fn, inputs, targets, aggregator, gradients, counts, processes
         )
-    elif isinstance(aggregator, JointAggregator):  # Nothing to add, but asked to look at the others'.
-        local = jointly(model, loss_fn, [], [], aggregator, "sequential", counts, processes)
+    elif isinstance(aggregator, JointAggregator):  # It adds nothing, but takes part in the exchange.
+        local = joint_loss_gradients(model, loss_fn, [], [], aggregator, "sequential", counts, processes)
     else:
         local = _of_no_environments(model, aggregator)
     reports = _reports(local, counts, processes.rank, pooled)
@@ -86,19 +87,19 @@ def backward(
     others = [reports, *buffers.changes(counts, processes.rank)]
     statistics, (reports, *changes) = summed(local.statistics, sum(counts), aggregator, others, processes)
     buffers.apply(changes)
-    settled(model)
+    remember_buffers(model)
     risks, penalties = (reports / sum(counts) if pooled else reports).unbind()
     return ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
 
 
 def mixes_examples(model: nn.Module) -> bool:
-    """Whether a BatchNorm of the model normalises by the batch at hand."""
+    """Whether a BatchNorm of the model normalises by the statistics of the batch."""
     layers = [layer for layer in model.modules() if isinstance(layer, _BatchNorm)]
     return any(layer.training or layer.running_mean is None for layer in layers)
 
 
 def _of_no_environments(model: nn.Module, aggregator: Aggregator) -> EnvironmentGradients:
-    """What a process adds that has no environment: nothing."""
+    """Empty statistics, for a process without environments."""
     parameters = trainable_parameters(model)
     statistics = {
         name: GradientStatistics.zeros(p, aggregator.sums_on_request) for name, p in parameters.items()
@@ -108,7 +109,7 @@ def _of_no_environments(model: nn.Module, aggregator: Aggregator) -> Environment
 
 
 def _reports(local: EnvironmentGradients, counts: list[int], rank: int, pooled: bool) -> Tensor:
-    """Risks and penalties of all environments ``[2, E]``, the others' zero; pooled ``[2, 1]``, weighted."""
+    """Risks and penalties ``[2, E]``, zero for other processes' environments; pooled ``[2, 1]``, weighted."""
     like = next(iter(local.statistics.values())).total
     dtype = torch.promote_types(like.dtype, torch.float32)
     penalties = torch.zeros_like(local.risks) if local.penalties is None else local.penalties

@@ -1,4 +1,4 @@
-"""Buffers such as BatchNorm's running statistics: their mean over the environments of all processes."""
+"""The mean of buffers, such as BatchNorm's running statistics, over the environments of all processes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ilc.gradients._passes.mean_of_buffers import change_of, is_continuous, mean
 
 
 class MeanOfBuffers:
-    """Remembers the buffers before a step, so that what changed can be averaged afterwards.
+    """Remembers the buffers before a step, so that their changes can be averaged afterwards.
 
-    Changes rather than values, so that a constant stays what it is to the bit.
+    It averages changes and not values, so that a constant buffer stays the same to the bit.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -21,11 +21,11 @@ class MeanOfBuffers:
         self._start = [buffer.clone() for buffer in self._buffers]
 
     def changes(self, counts: Sequence[int], rank: int) -> list[Tensor]:
-        """What this process's environments did to each buffer, weighted by their number.
+        """The change of each buffer by this process's environments, weighted by their number.
 
         Args:
-            counts: environments of each process.
-            rank: of this one.
+            counts: the number of environments of each process.
+            rank: the rank of this process.
         """
         self._n = sum(counts)
         return [
@@ -36,6 +36,6 @@ class MeanOfBuffers:
         ]
 
     def apply(self, changes: Sequence[Tensor]) -> None:
-        """Set the buffers to their mean over all environments, from the sums of all processes' changes."""
+        """Set the buffers to their mean over all environments, from the summed changes of all processes."""
         for buffer, start, change in zip(self._buffers, self._start, changes, strict=True):
             buffer.copy_(start + change if is_continuous(buffer) else mean_of(start, change, self._n))

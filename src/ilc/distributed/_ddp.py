@@ -1,4 +1,4 @@
-"""The masks inside DistributedDataParallel, for training loops with one environment per process."""
+"""Masks inside DistributedDataParallel, for training loops with one environment per process."""
 
 # Without `from __future__ import annotations`: DDP compares its hook's annotations with types.
 from typing import Any
@@ -18,26 +18,28 @@ from ilc.errors import UserError
 def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) -> None:
     """Let DDP combine the gradients of the processes with an aggregator instead of averaging them.
 
-    Every process trains on the batches of one environment: E is the number of processes. The loop stays as
-    it is (``loss.backward()``); each bucket of gradients travels together with its signs, in one byte per
-    component up to 127 processes and two beyond, and overlaps with the backward pass as always::
+    Every process trains on the batches of one environment, so E is the number of processes. The training loop
+    does not change (``loss.backward()``). Each bucket of gradients is sent together with its signs, which
+    take one byte per component for up to 127 processes and two bytes for more. As always in DDP, sending
+    overlaps with the backward pass::
 
         model = DistributedDataParallel(model)
         register_ddp_hook(model, AndMask(agreement_threshold=0.8))
 
-    Exact: every gradient has one vote, that of the whole batch of its process. Where this would not be so,
-    the backward pass ends with an error: gradients accumulated over several backward passes (what is summed
-    has been masked before), and passes under ``no_sync`` (nobody would vote). BatchNorm normalises by each
-    process's batch; its running statistics are rank 0's, as always in DDP. With several environments per
-    process, gradient accumulation or another number of environments, use ``ilc.distributed.backward``.
+    The result is exact: every process has one vote, from the gradient of its whole batch. Two uses would
+    break this, and their backward pass ends with an error. Accumulation over several backward passes would
+    add to a gradient that is already masked. A pass under ``no_sync`` would have no votes. BatchNorm
+    normalises by each process's batch. Its running statistics are those of rank 0, as always in DDP. For
+    several environments per process, gradient accumulation or another number of environments, use
+    ``ilc.distributed.backward``.
 
     Args:
-        model: wrapped, without a hook of its own.
-        aggregator: any but a ``JointAggregator``.
+        model: a wrapped model without a hook of its own.
+        aggregator: any aggregator except a ``JointAggregator``.
 
     Raises:
-        UserError: not a DDP model, such an aggregator, SyncBatchNorm, which mixes the environments, or
-            gradients that are left from before.
+        UserError: the model is not a DDP model, the aggregator is a ``JointAggregator``, the model has
+            SyncBatchNorm, which mixes the environments, or a parameter has a gradient from before.
     """
     if not isinstance(model, DistributedDataParallel):
         raise UserError(
@@ -61,7 +63,7 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
 
 
 class _Guard:
-    """Called with a parameter's gradient before it is accumulated: ends passes that would not be exact."""
+    """A hook on a parameter's gradient that ends backward passes which would not be exact."""
 
     def __init__(self, model: DistributedDataParallel, name: str, parameter: nn.Parameter) -> None:
         self._model, self._name, self._parameter = model, name, parameter
@@ -82,7 +84,7 @@ class _Guard:
 
 
 class _Hook:
-    """The communication hook: the sums of a bucket and of its signs, then one update per parameter."""
+    """The communication hook: sums a bucket and its signs, then computes one update per parameter."""
 
     def __init__(self, group: dist.ProcessGroup, aggregator: Aggregator) -> None:
         self._group, self._aggregator = group, aggregator
@@ -92,9 +94,9 @@ class _Hook:
         state: object,
         bucket: dist.GradBucket,  # type: ignore[name-defined]
     ) -> torch.futures.Future[torch.Tensor]:
-        """What DDP calls for each bucket."""
+        """Aggregate one bucket; DDP calls this for each."""
         gradients, n = bucket.buffer(), self._group.size()
-        total = widened(gradients)  # Half precision would be out of range before it is divided by E.
+        total = widened(gradients)  # In half precision the sum may be out of range.
         votes = packed(total.sign(), n) if self._aggregator.needs_votes else None
         also = {name: ON_REQUEST[name](total) for name in self._aggregator.sums_on_request}
         beside = [self._reduced(message) for message in (votes, *also.values()) if message is not None]
@@ -116,7 +118,7 @@ class _Hook:
         also: dict[str, Tensor],
         bucket: dist.GradBucket,  # type: ignore[name-defined]
     ) -> None:
-        """Put each parameter's update in the place of its gradient in the bucket."""
+        """Replace each parameter's gradient in the bucket by its update."""
         signs = None if votes is None else votes.to(total.dtype)
         for gradient in bucket.gradients():
             start = gradient.storage_offset() - bucket.buffer().storage_offset()

@@ -1,4 +1,4 @@
-"""Sums over processes: the statistics of each become those of all."""
+"""Sums of statistics over processes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def summed(
     others: Sequence[Tensor],
     processes: Processes,
 ) -> tuple[Statistics, list[Tensor]]:
-    """Statistics and other tensors, added up over the processes: the same bits in all of them.
+    """Add statistics and other tensors over the processes; every process gets the same bits.
 
-    One message for each data type, all under way at once. Sums of gradients, and those on request, travel in
-    their own type, those of signs in one or two bytes (``packed``), what the aggregator does not look at not
-    at all: 4 bytes per component in single precision for a mean, 5 or 6 for the masks, 9 or 10 for a
-    geometric mean.
+    There is one message for each data type, and all are sent at the same time. Sums of gradients, and the
+    sums on request, are sent in their own type. Sums of signs take one or two bytes (``packed``). Sums that
+    the aggregator does not use are not sent. In single precision this makes 4 bytes per component for a mean,
+    5 or 6 for the masks, and 9 or 10 for a geometric mean.
 
     Args:
-        statistics: of each parameter, over this process's environments.
-        n_environments: E over all processes.
-        aggregator: who will look at them.
-        others: to be added up with them, such as risks.
-        processes: who add.
+        statistics: the statistics of each parameter over this process's environments.
+        n_environments: E, the number of environments of all processes.
+        aggregator: the aggregator that will use the sums.
+        others: other tensors to add, such as risks.
+        processes: the processes that add.
 
     Raises:
         UserError: a process has died.
@@ -69,6 +69,6 @@ def summed(
 
 
 def _views(flat: Tensor, like: Sequence[Tensor]) -> Iterator[Tensor]:
-    """The parts of a message, in the shapes they had."""
+    """The parts of a message in their original shapes."""
     for part, tensor in zip(torch.split(flat, [t.numel() for t in like]), like, strict=True):
         yield part.view(tensor.shape)

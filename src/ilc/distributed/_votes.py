@@ -1,4 +1,4 @@
-"""Sums of signs as messages: whole numbers in the fewest bytes that hold them."""
+"""Sums of signs as messages: whole numbers in as few bytes as possible."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import torch
 from torch import Tensor
 
 BYTE, HALF = 2**7 - 1, 2**15 - 1
-"""The largest sums that one byte and two bytes hold."""
+"""The largest sums that fit into one byte and into two bytes."""
 
 
 def packed(sign_sums: Tensor, n_environments: int) -> Tensor:
-    """Whole numbers from -E to E, flat, as something that processes can add up.
+    """Pack flat whole numbers from -E to E into a message that processes can add.
 
-    Up to 127 environments a number takes one byte, up to 32,767 two, beyond that four. Two bytes are pairs
-    ``a + 65536 b`` in 32 bits, because neither gloo nor NCCL adds 16-bit integers; as every sum fits into
-    its half, nothing is lost.
+    A number takes one byte for up to 127 environments, two bytes for up to 32,767, and four bytes for more.
+    Two numbers of two bytes form a pair ``a + 65536 b`` in 32 bits, because neither gloo nor NCCL adds 16-bit
+    integers. Every sum fits into its half, so nothing is lost.
 
     Args:
-        sign_sums: ``[P]``, floating point; NaN, from a gradient that is NaN, counts as no vote.
-        n_environments: E over all processes.
+        sign_sums: ``[P]``, floating point. NaN comes from a gradient that is NaN, and counts as no vote.
+        n_environments: E, the number of environments of all processes.
     """
     whole = sign_sums.nan_to_num(0.0)
     if n_environments <= BYTE:
@@ -30,7 +30,7 @@ def packed(sign_sums: Tensor, n_environments: int) -> Tensor:
 
 
 def unpacked(message: Tensor, n: int, n_environments: int) -> Tensor:
-    """The ``n`` sums of a message ``[n]``, as int8 or int32."""
+    """Unpack the ``n`` sums of a message, as int8 or int32."""
     if not BYTE < n_environments <= HALF:
         return message[:n]
     low = ((message + 32768) & 65535) - 32768

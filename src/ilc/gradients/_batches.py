@@ -1,4 +1,4 @@
-"""Environments of different sizes, as a list of batches instead of one tensor."""
+"""Batches of environments: one tensor for equal sizes, a list of batches for different sizes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Batch = Tensor | Sequence[Tensor]
 
 
 def as_batches(inputs: Batch, targets: Batch) -> tuple[Any, Any]:
-    """Both as tensors ``[E, N, ...]`` if the environments have equal sizes, else both as lists.
+    """Return both as tensors ``[E, N, ...]`` if the environments have equal sizes, else both as lists.
 
     Raises:
-        UserError: no batches of environments: no axes E and N, or not as many targets as inputs.
+        UserError: the axes E and N are missing, or the numbers of inputs and targets differ.
     """
     x, y = _unnested(inputs), _unnested(targets)
     if isinstance(inputs, tuple) and isinstance(y, Tensor):
@@ -61,7 +61,7 @@ def in_groups(
     inputs: list[Tensor],
     targets: list[Tensor],
 ) -> EnvironmentGradients:
-    """A way that takes equal environments, called for each size; every environment weighs the same.
+    """Call a way once for all environments of each size. Every environment weighs the same.
 
     Buffers end as the mean over all environments.
     """
@@ -85,7 +85,7 @@ def in_groups(
 
 
 def _added(groups: list[dict[str, GradientStatistics]]) -> dict[str, GradientStatistics]:
-    """Statistics add up."""
+    """Add up the statistics of all groups, in place."""
     total, *others = groups
     for other in others:
         for name, more in other.items():

@@ -1,4 +1,4 @@
-"""What every way of obtaining environment gradients takes and returns."""
+"""What every way to obtain environment gradients takes and returns."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = [
 class EnvironmentGradients(NamedTuple):
     """Risks ``[E]`` and, for each trainable parameter, the statistics of its E gradients.
 
-    ``penalties`` ``[E]``, unscaled, are zero where the objective is the risk alone. All are float32 or wider,
-    whatever the model's type.
+    ``penalties`` ``[E]`` are unscaled, and zero if the objective is only the risk. All are float32 or wider,
+    whatever the model's type is.
     """
 
     risks: Tensor
@@ -42,7 +42,7 @@ def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
     """The parameters that training may change, by name.
 
     Raises:
-        UserError: there are none, one has no shape yet, or one is complex.
+        UserError: there is none, one has no shape yet, or one is complex.
     """
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
     if not parameters:
@@ -63,10 +63,10 @@ def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def differentiated(loss: Tensor, model: nn.Module, parameters: dict[str, nn.Parameter]) -> tuple[Tensor, ...]:
-    """The loss's gradients, dense; of a parameter that it does not reach zeros, which are no vote.
+    """The dense gradients of the loss; zeros, which are no vote, for a parameter that it does not reach.
 
     Raises:
-        UserError: as ``check_graph``.
+        UserError: as for ``check_graph``.
     """
     check_graph(loss, model)
     found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True, materialize_grads=True)
@@ -74,15 +74,15 @@ def differentiated(loss: Tensor, model: nn.Module, parameters: dict[str, nn.Para
 
 
 def dense(gradient: Tensor) -> Tensor:
-    """The gradient with its zeros written out: a row that no example looked up casts no vote."""
+    """The gradient as a dense tensor. A row that no example looked up is zero and casts no vote."""
     return gradient if gradient.layout == torch.strided else gradient.to_dense()
 
 
 def checked_risk(risk: Tensor) -> Tensor:
-    """The risk itself, if it is a differentiable scalar.
+    """Return the risk if it is a differentiable scalar.
 
     Raises:
-        UserError: it is not a scalar, or no trainable parameter reaches it.
+        UserError: the risk is not a scalar, or depends on no trainable parameter.
     """
     _check_scalar(risk)
     if not risk.requires_grad:
@@ -106,10 +106,10 @@ def _check_scalar(risk: Tensor) -> None:
 
 
 def as_objective(value: Tensor | Objective) -> Objective:
-    """The objective itself, or the one whose loss is this risk.
+    """Return the objective, or an objective whose loss is this risk.
 
     Raises:
-        UserError: neither, or an objective of anything but tensors.
+        UserError: the value is neither, or the objective holds something other than tensors.
     """
     parts = value if isinstance(value, Objective) else (value,)
     strange = next((part for part in parts if not isinstance(part, Tensor)), None)
@@ -122,7 +122,7 @@ def as_objective(value: Tensor | Objective) -> Objective:
 
 
 def scalar_objective(value: Tensor | Objective) -> Objective:
-    """The same, if it is real scalars: under ``vmap`` one cannot see whether it can be differentiated."""
+    """Check that all parts are real scalars. Under ``vmap`` nothing more can be checked."""
     objective = as_objective(value)
     for part in objective:
         _check_scalar(part)
@@ -130,7 +130,7 @@ def scalar_objective(value: Tensor | Objective) -> Objective:
 
 
 def checked_objective(value: Tensor | Objective) -> Objective:
-    """The same, its loss checked as ``checked_risk`` does."""
+    """Check that all parts are real scalars and that the loss can be differentiated."""
     objective = scalar_objective(value)
     checked_risk(objective.loss)
     return objective

@@ -1,4 +1,4 @@
-"""What no way or only another one can do: one line with the remedy, not an error from inside torch."""
+"""Refusals: one line with a remedy, in place of an error from inside torch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
-from ilc.gradients._trials.state_between_environments import nothing_left_behind
-from ilc.gradients._trials.trial_passes import copied, trial
+from ilc.gradients._trials.state_between_environments import no_state_between_environments
+from ilc.gradients._trials.trial_passes import copied, trial_passes
 from ilc.objectives import ObjectiveFunction
 
 OTHER_WAYS = {
@@ -21,11 +21,11 @@ OTHER_WAYS = {
     "per_example_share": ("per_example_loss", "sequential"),
     "per_example_loss": ("sequential",),
 }
-"""The ways that follow more models at the price of more passes, nearest first."""
+"""For each way, those that work with more models but need more passes; the most similar comes first."""
 
 
 def check_aggregator(aggregator: Any) -> None:
-    """Raise UserError unless this is an aggregator, rather than the class of some."""
+    """Raise UserError unless this is an instance of an aggregator."""
     if isinstance(aggregator, Aggregator):
         return
     if isinstance(aggregator, type) and issubclass(aggregator, Aggregator):
@@ -40,8 +40,8 @@ def check_aggregator(aggregator: Any) -> None:
 
 
 def check_model(model: nn.Module) -> None:
-    """Raise UserError for DataParallel and its like."""
-    # By name, because importing the distributed ones takes time and warns.
+    """Raise UserError for DataParallel and similar wrappers."""
+    # The check is by name, because an import of the distributed wrappers takes time and warns.
     if type(model).__module__.startswith(("torch.nn.parallel.", "torch.distributed.")):
         raise UserError(
             f"{type(model).__name__} divides batches or averages gradients by itself, before any environment "
@@ -50,15 +50,15 @@ def check_model(model: nn.Module) -> None:
 
 
 class Attempt(NamedTuple):
-    """A step that ended with an error, to be tried in other ways.
+    """A step that ended with an error, so that other ways can be tried.
 
     Attributes:
-        gradients: the way in which it was tried.
-        ways: all of them.
-        model: as before the step.
-        objective: likewise.
-        inputs: likewise.
-        targets: likewise.
+        gradients: the way that failed.
+        ways: all ways by name.
+        model: the model as before the step.
+        objective: the objective as before the step.
+        inputs: the inputs as before the step.
+        targets: the targets as before the step.
     """
 
     gradients: str
@@ -69,18 +69,18 @@ class Attempt(NamedTuple):
     targets: Tensor | list[Tensor]
 
     def error_of(self, way: str) -> Exception | None:
-        """What another way ends with; nothing of the user's moves."""
+        """The error that another way ends with, or None. Model, loss and random numbers do not change."""
         everything = range(len(self.inputs))
         x, y = copied(self.inputs, everything), copied(self.targets, everything)
         if isinstance(self.inputs, Tensor) and isinstance(self.targets, Tensor):
             x, y = torch.stack(x), torch.stack(y)  # type: ignore[assignment]
         looked_at = (
-            nothing_left_behind(self.model, self.objective, x, y, vectorized=False)
+            no_state_between_environments(self.model, self.objective, x, y, vectorized=False)
             if way == "sequential"
             else nullcontext()
         )
         try:
-            with trial(self.model, self.objective, x[0]), looked_at:
+            with trial_passes(self.model, self.objective, x[0]), looked_at:
                 self.ways[way](self.model, self.objective, x, y)
         except Exception as error:
             return error
@@ -88,9 +88,10 @@ class Attempt(NamedTuple):
 
 
 def explained(error: Exception, attempt: Attempt) -> Exception:
-    """The error of a way, as one line if another way has none; else the mistake is the model's or the data's.
+    """Return one line that names another way if that way works, else the error itself.
 
-    Costs nothing where all goes well: the other ways are tried only now, one after another.
+    If no other way works, the mistake lies in the model or the data. The other ways are tried only after an
+    error, so a step without an error costs nothing more.
     """
     for other in OTHER_WAYS.get(attempt.gradients, ()):
         better = attempt.error_of(other)
@@ -111,7 +112,7 @@ def explained(error: Exception, attempt: Attempt) -> Exception:
 
 
 def with_a_remedy_that_works(error: UserError, attempt: Attempt) -> UserError:
-    """The refusal itself, if the way that it names works; else one that names the next that does."""
+    """Return the refusal if the way that it names works, else one that names the next way that works."""
     text = str(error)
     others = OTHER_WAYS.get(attempt.gradients, ())
     named = [way for way in others if f"gradients='{way}'" in text]

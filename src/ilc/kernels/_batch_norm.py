@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-with suppress(ImportError):  # Numba, which compiles what follows, brings it.
+with suppress(ImportError):  # numba, which compiles the kernels below, installs it.
     import numpy as np
 
 from ilc.kernels._compiled import prange, run
@@ -19,12 +19,12 @@ _SHORTEST_LOOP = 512
 def normalise_backward(
     x: Tensor, delta: Tensor, mean: Tensor, invstd: Tensor, scale: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the local backward pass of BatchNorm needs, of ``x`` and ``delta`` ``[E, C, ...]``.
+    """Compute the local backward pass of BatchNorm from ``x`` and ``delta`` ``[E, C, ...]``.
 
-    Both are contiguous, or both are so with the channels last.
+    Both are contiguous, or both are contiguous with the channels last.
 
     Returns:
-        As in ``gradients._example_terms.batch_norm.Seen``: normalised, passed, ones, normed.
+        normalised, passed, ones and normed of a ``BatchNormRecord``.
     """
     normalised, passed = torch.empty_like(delta), torch.empty_like(delta)
     ones, normed = delta.new_empty(delta.shape[:2]), delta.new_empty(delta.shape[:2])
@@ -51,7 +51,7 @@ def _normalise_backward_channels_last(
     ones: Any,
     normed: Any,
 ) -> None:
-    # Each channel's numbers so often that loops are long, and the processor's vectors full.
+    # Each channel's numbers are repeated, so that loops are long enough to fill the processor's vectors.
     n_channels = ones.shape[1]
     length = -(-_SHORTEST_LOOP // n_channels) * n_channels
     center, width, factor = np.empty(length, x.dtype), np.empty(length, x.dtype), np.empty(length, x.dtype)

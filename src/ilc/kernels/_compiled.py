@@ -1,4 +1,4 @@
-"""Whether there are kernels, how they are compiled, and their division among threads."""
+"""Whether kernels can be used, how they are compiled, and how threads share them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from torch import Tensor
 
 from ilc.kernels import _population_count, _power_of_two, _sign_tile
 
-# Below so many values a second thread costs more than it brings.
+# With fewer values per thread, a second thread costs more than it saves.
 _VALUES_PER_THREAD = 2**15
 
 
 def usable(values: Tensor) -> bool:
-    """Whether there are kernels for these; the choice is printed once."""
+    """Whether there are kernels for these values. The choice is printed once."""
     return values.device.type == "cpu" and values.dtype in (torch.float32, torch.float64) and installed()
 
 
 @cache
 def installed() -> bool:
-    """Whether numba is; printed at the first call."""
+    """Whether numba is installed. The answer is printed at the first call."""
     found = find_spec("numba") is not None
     chosen = (
         "numba kernels" if found else "PyTorch; pip install 'ilc[kernels]' makes it faster on this processor"
@@ -39,11 +39,11 @@ def run(kernel: Callable[..., Any], n_values: int, *arrays: Any, any_order: bool
     """Call ``kernel(*arrays)``, whose outer loop is a ``prange``, in PyTorch's threads.
 
     Args:
-        kernel: a plain function that numba can compile; it returns nothing. Functions of its own module that
-            it calls are compiled with it.
-        n_values: how many values it goes through.
-        arrays: numpy's.
-        any_order: let the compiler add in another order than written.
+        kernel: a plain function that numba can compile and that returns nothing. Functions of its own module
+            that it calls are compiled with it.
+        n_values: the number of values that it processes.
+        arrays: numpy arrays.
+        any_order: whether the compiler may add in another order than written.
     """
     threads = max(1, min(torch.get_num_threads(), n_values // _VALUES_PER_THREAD))
     parallel = threads > 1 and _may_share()
@@ -55,7 +55,7 @@ def run(kernel: Callable[..., Any], n_values: int, *arrays: Any, any_order: bool
 
 
 prange: Any = range
-"""What a kernel writes for the loop that is divided among threads."""
+"""A kernel writes ``prange`` for the loop that threads share."""
 
 
 @cache
@@ -63,7 +63,7 @@ def _compiled(kernel: Any, any_order: bool, parallel: bool) -> Callable[..., Any
     numba: Any = import_module("numba")
     _teach_once()
     fast: Any = {"reassoc", "contract"} if any_order else False
-    # The same function with another ``prange``, which numba knows by what it is rather than by its name.
+    # The same function with another ``prange``. numba recognises the object, not the name.
     known = {**kernel.__globals__, "prange": numba.prange if parallel else range}
     options = {"nogil": True, "error_model": "numpy", "fastmath": fast}
     for name in kernel.__code__.co_names:
@@ -78,10 +78,11 @@ def _compiled(kernel: Any, any_order: bool, parallel: bool) -> Callable[..., Any
 
 @cache
 def _may_share() -> bool:
-    """Whether numba can use OpenMP, and so the very threads of PyTorch.
+    """Whether numba can use OpenMP, and with it the same threads as PyTorch.
 
-    PyTorch's threads go on spinning for a while after each of its calls: others, on the same cores, would
-    wait for them (measured: two threads of our own took longer than one).
+    PyTorch's threads keep spinning for a while after each call. Other threads on the same cores would wait
+    for
+    them: in a measurement, two threads of our own took longer than one.
     """
     if find_spec("numba.np.ufunc.omppool") is None:
         return False
@@ -102,7 +103,7 @@ def _teach_once() -> None:
 
 
 def _forget_threads() -> None:
-    """A forked process has none of its parent's threads, and OpenMP ends it if it asks for them."""
+    """Use no threads after a fork: they do not exist there, and OpenMP would end the process."""
     global _may_share  # noqa: PLW0603
     _may_share = cache(lambda: False)
 

@@ -1,4 +1,4 @@
-"""Signs of each example's gradient for a convolution's weight, added up as they are made."""
+"""Signs of each example's gradient for a convolution's weight, added as they are computed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor
 from ilc.kernels._compiled import prange, run
 from ilc.kernels._sign_tile import LANES, add_tile_signs
 
-# Of vectors in a run and rows in a tile, as many as there are registers for.
+# The numbers of vectors in a run and of rows in a tile are as large as the registers allow.
 _MOST_VECTORS, _MOST_ROWS = 3, 8
 
 
 class Window(NamedTuple):
-    """How a convolution goes over its input; each is (height, width)."""
+    """How a convolution moves over its input. Each entry is (height, width)."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int]
@@ -27,13 +27,13 @@ def convolution_signs(
 ) -> Tensor:
     """Sum over examples of the signs of ``votes - ones S0 - normed S1``, ``[out, kh, kw, in]``.
 
-    The vote of example i is its gradient for the weight, ``sum over positions of delta_i x_i^T``, all of it
-    in float32. S0 is the sum over examples and positions of the patches, for every row the same.
+    The vote of example i is its gradient for the weight, ``sum over positions of delta_i x_i^T``. All numbers
+    are float32. S0 is the sum over examples and positions of the patches. It is the same for every row.
 
     Args:
         x: input ``[N, height, width, in]``, contiguous.
         delta: gradient of the output ``[N, height, width, out]``, contiguous.
-        window: of the convolution.
+        window: the window of the convolution.
         ones: ``[N, out]``.
         normed: ``[N, out]``.
         sum_normed: S1 ``[out, kh, kw, in]``.
@@ -47,7 +47,7 @@ def convolution_signs(
     s0 = x.new_zeros(kh, full)
     parts = max(1, min(torch.get_num_threads(), n))
     signs = x.new_zeros(parts, n_out, kh, full)
-    # The last run ends in the middle of a vector, which reads on.
+    # The last run ends in the middle of a vector, which reads beyond the run.
     padded = x.new_zeros(parts, (height + 2 * down) * (width + 2 * across) * channels + LANES * _MOST_VECTORS)
     less = torch.stack([ones, normed], 1)
     arrays = [v.numpy() for v in (x.flatten(2), delta, less, s0, s1, signs, padded)]

@@ -1,4 +1,4 @@
-"""The mean of what enough signs agree on, in one pass."""
+"""The masked mean in one pass."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ _BLOCK = 1024
 
 
 def masked_mean(total: Tensor, sign_sum: Tensor, update: Tensor, required: int, n: int) -> int:
-    """Set ``update`` to ``total / n`` where ``|sign_sum| >= required`` and else to zero times that.
+    """Set ``update`` to ``total / n`` where ``|sign_sum| >= required``, and to zero times that elsewhere.
+
+    All tensors are flat and contiguous.
 
     Returns:
-        How many were kept. All tensors are flat and contiguous.
+        The number of kept components.
     """
     arrays = [value.numpy() for value in (total, sign_sum, update)]
     n_kept = torch.zeros(-(-len(total) // _BLOCK), dtype=torch.int64)
@@ -31,11 +33,11 @@ def _masked_mean(total: Any, sign_sum: Any, update: Any, n_kept: Any, required: 
         first = block * _BLOCK
         last = min(first + _BLOCK, len(total))
         totals, signs, updates = total[first:last], sign_sum[first:last], update[first:last]
-        # Whole numbers, which a short sum in floating point holds exactly and adds up side by side.
+        # A short sum of whole numbers is exact in floating point, and vector instructions can add it.
         kept = none
         for j in range(len(totals)):
             keep = one if abs(signs[j]) >= least else none
             kept += keep
-            # A product rather than a choice, so that a gradient that is not a number stays one.
+            # A product and not a choice, so that NaN stays visible.
             updates[j] = totals[j] * keep / number
         n_kept[block] = int(kept)

@@ -1,4 +1,4 @@
-"""How many bits of a word are set: one instruction, for which Python has no name that numba knows."""
+"""The number of bits that are set in a word: one instruction, which numba does not offer by itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def population_count(word: Any) -> int:
-    """Number of bits set, in Python and, once ``teach_numba`` was called, in kernels."""
+    """The number of bits that are set, in Python and, after ``teach_numba``, in kernels."""
     return int(word).bit_count()
 
 

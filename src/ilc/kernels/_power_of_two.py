@@ -1,4 +1,4 @@
-"""A power of two made of the bits of its exponent, for which numba has no way of its own."""
+"""A power of two made from the bits of its exponent, which numba does not offer by itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 def power_of_two(bits: Any) -> float:
     """``2 ** (n - 127)`` where the lowest bits of the float32 ``bits`` are n, from 1 to 254.
 
-    In Python and, once ``teach_numba`` was called, in kernels.
+    It works in Python and, after ``teach_numba``, in kernels.
     """
     (word,) = struct.unpack("I", struct.pack("f", bits))
     (power,) = struct.unpack("f", struct.pack("I", (word << 23) & 0xFFFFFFFF))

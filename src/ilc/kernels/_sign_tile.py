@@ -1,7 +1,7 @@
-"""Signs of one example's gradient for a tile of a convolution's weight, which never leaves the registers.
+"""Signs of one example's gradient for a tile of a convolution's weight that stays in the registers.
 
-What numba makes of such loops keeps the sums in memory, and BLAS is slow with the shapes of one example's
-patches. So the instructions are written down here, vector by vector.
+numba compiles such loops with their sums in memory, and BLAS is slow for the shapes of one example's patches.
+So this file writes the instructions itself, vector by vector.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 LANES = 16
-"""Numbers in a vector; a processor whose vectors are shorter takes several for one."""
+"""Numbers in a vector. A processor with shorter vectors uses several for one."""
 
 
 def add_tile_signs(
@@ -39,9 +39,9 @@ def add_tile_signs(
         row_step: see ``x``.
         column_step: see ``x``.
         less: ``[2, at least rows]``.
-        sum_ones: at least ``vectors * LANES`` numbers, for every row the same.
+        sum_ones: at least ``vectors * LANES`` numbers, the same for every row.
         sum_normed: ``[rows, at least vectors * LANES]``.
-        sign_sum: likewise.
+        sign_sum: ``[rows, at least vectors * LANES]``.
     """
     for row in range(rows):
         for lane in range(vectors * LANES):
@@ -74,7 +74,7 @@ def teach_numba() -> None:
         return types.void(rows, vectors, *kinds), generate
 
     add: Any = intrinsic(prefer_literal=True)(signature)
-    # numba compares the signatures, annotations included, and wants a function of Python's.
+    # numba compares the signatures with their annotations, and needs a Python function.
     overload(add_tile_signs, prefer_literal=True)(
         lambda rows, vectors, d, x, run, row, column, less, s0, s1, s: (
             lambda rows, vectors, d, x, run, row, column, less, s0, s1, s: add(  # noqa: PLW0108
@@ -111,7 +111,7 @@ def _write(
     fma = cgutils.get_or_insert_function(builder.module, of_three, f"llvm.fma.v{LANES}f32")
 
     def place(array: Any, *indices: Any) -> Any:
-        """Where that element is, from the strides in bytes."""
+        """The address of that element, computed from the strides in bytes."""
         strides = cgutils.unpack_tuple(builder, array.strides)
         offset = ir.Constant(word, 0)
         for index, stride in zip(indices, strides, strict=True):
@@ -132,7 +132,7 @@ def _write(
         return builder.gep(pointer, [ir.Constant(word, elements)])
 
     tile = [(row, k) for row in range(rows) for k in range(vectors)]
-    # LLVM keeps what only these places hold in registers.
+    # LLVM keeps values that only these places hold in registers.
     sums = {at: cgutils.alloca_once(builder, vector) for at in tile}
     for at in tile:
         builder.store(zero, sums[at])

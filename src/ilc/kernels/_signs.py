@@ -1,4 +1,4 @@
-"""Sums of products of signs, of which 32 are counted at once: a bit each."""
+"""Sums of products of signs. One bit stands for one sign, so that 32 are counted at once."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 from ilc.kernels._compiled import prange, run
 from ilc.kernels._population_count import population_count
 
-# Words at once, which are 128 examples: their counts stay in registers.
+# Words at once, for 128 examples, so that their counts stay in registers.
 _WORDS = 4
 
-# Columns at once, whose words stay in the first cache.
+# Columns at once, so that their words stay in the first-level cache.
 _BLOCK = 1024
 
 
 def product_of_signs(delta: Tensor, x: Tensor) -> Tensor:
     """``sign(delta)^T sign(x)`` ``[out, in]`` of ``[E, out]`` and ``[E, in]``, exactly.
 
-    What is not a number counts as zero.
+    NaN counts as zero.
     """
     result = x.new_empty(delta.shape[1], x.shape[1])
     run(_product, result.numel() * -(-len(x) // 32), *_bits(delta), *_bits(x), result.numpy())
@@ -28,7 +28,7 @@ def product_of_signs(delta: Tensor, x: Tensor) -> Tensor:
 
 
 def _bits(values: Tensor) -> tuple[Any, Any]:
-    """Which of ``[E, columns]`` are negative and which are not zero, ``[words, columns]`` each."""
+    """Bits ``[words, columns]``: which values ``[E, columns]`` are negative, and which are not zero."""
     n_words = -(-len(values) // (32 * _WORDS)) * _WORDS
     negative, clear = (torch.zeros(n_words, values.shape[1], dtype=torch.uint32).numpy() for _ in range(2))
     run(_pack, values.numel(), values.detach().contiguous().numpy(), negative, clear)

@@ -1,4 +1,4 @@
-"""Votes added up: their sum and the sum of their signs."""
+"""Sums of votes and sums of their signs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ilc.kernels._compiled import prange, run
 
-# Columns at once, whose sums stay in the first cache.
+# Columns at once, so that their sums stay in the first-level cache.
 _BLOCK = 1024
 
 

@@ -1,8 +1,8 @@
 """The IRM penalty: how much an environment would gain from rescaling the classifier.
 
-Arjovsky et al., Invariant Risk Minimization: || d/dw R(w * logits) at w = 1 ||^2, with one scalar w
-for the whole environment. It is zero where w = 1 is optimal already, and also where the logits are
-constant zero: a network that says nothing has a perfect penalty.
+Arjovsky et al., Invariant Risk Minimization: || d/dw R(w * logits) at w = 1 ||^2, with one scalar w for the
+whole environment. It is zero where w = 1 is already optimal. It is also zero where all logits are zero, so a
+network without any output has a perfect penalty.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def irm_penalty(
             for regression.
         targets: class indices ``[N]``, or 0 and 1 in the shape of single logits (integers or
             booleans), or real values in the shape of ``logits``.
-        risk: ``risk(logits, targets)``, the mean over the examples, and the way to say which loss it is. By
-            default cross-entropy for integer targets, mean squared error for floating-point ones. Targets
-            that are all 0.0 or 1.0 may be classes or numbers: for them it has to be given, such as
+        risk: ``risk(logits, targets)``, the mean loss over the examples. The default is cross-entropy for
+            integer targets and mean squared error for floating-point ones. Targets that are all 0.0 or 1.0
+            may be classes or numbers, so for them the risk must be given, such as
             ``torch.nn.functional.binary_cross_entropy_with_logits``.
-        estimator: ``squared_norm``, exact on the examples given, but biased upwards by the variance
-            of the slope, which falls with 1/N; or ``two_halves``, the unbiased product.
+        estimator: ``squared_norm`` is exact on the given examples, but biased upwards by the variance of the
+            slope, which falls with 1/N. ``two_halves`` is the unbiased product.
 
     Raises:
-        UserError: an unknown estimator, shapes that do not match, no examples, one example where two are
-            needed, two classes that are not 0 and 1, or 0.0 and 1.0 without a risk.
+        UserError: the estimator is unknown, shapes do not match, there are no examples or there is one where
+            two are needed, two classes are not 0 and 1, or targets are 0.0 and 1.0 without a risk.
     """
     if estimator not in ESTIMATORS:
         raise UserError(f"the estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
@@ -53,16 +53,17 @@ def irm_penalty(
         risk = default_risk(logits, targets)
         _check_values(targets, risk)
         if risk is F.cross_entropy:
-            # Relative to the first class: the same risk, without the rounding that would keep the
-            # penalty of logits that are equal for all classes from being exactly zero.
+            # Logits relative to the first class give the same risk. If the logits are equal for all classes,
+            # the penalty is then exactly zero, without rounding.
             logits = logits - logits[:, :1]
     return ESTIMATORS[estimator](logits, targets, risk)
 
 
 def slope(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
-    """d/dw risk(w * logits, targets) at w = 1, exact, differentiable, under ``torch.func`` too.
+    """The exact derivative d/dw risk(w * logits, targets) at w = 1, differentiable, also by ``torch.func``.
 
-    NaN where the risk is, as that of targets that are all ignored: no example says that w = 1 is optimal.
+    It is NaN where the risk is NaN, for example if all targets are ignored, because then no example shows
+    that w = 1 is optimal.
     """
     w = torch.ones((), dtype=logits.dtype, device=logits.device)
     derivative: Tensor
@@ -71,10 +72,10 @@ def slope(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
 
 
 def squared_norm(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
-    """The squared slope of all examples: what the IRM authors' experiments use.
+    """The squared slope of all examples, as in the IRM authors' experiments.
 
-    Its expectation over samples is the squared true slope plus the variance of the slope's
-    estimate, so that in small batches even the invariant solution is penalised.
+    Its expectation over samples is the squared true slope plus the variance of the estimated slope. So in
+    small batches even the invariant solution has a penalty.
     """
     return slope(logits, targets, risk).square()
 
@@ -82,9 +83,9 @@ def squared_norm(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
 def two_halves(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
     """The product of the slopes of the even and of the odd examples (IRM paper, appendix D).
 
-    The halves are independent, hence the product's expectation is the squared true slope: unbiased,
-    but noisier, and negative at times. The examples must be in random order, afresh at every step:
-    with halves that stay the same, training makes the two slopes oppose each other.
+    The halves are independent, so the expectation of the product is the squared true slope. The estimate is
+    unbiased but noisier, and it may be negative. The examples must be in a new random order at every step. If
+    the halves stayed the same, training would make the two slopes oppose each other.
     """
     if len(logits) < 2:
         raise UserError("the two_halves estimator needs at least two examples per environment, got 1")
@@ -96,14 +97,14 @@ ESTIMATORS: dict[str, Callable[[Tensor, Tensor, RiskFunction], Tensor]] = {
     "squared_norm": squared_norm,
     "two_halves": two_halves,
 }
-"""Ways to estimate the squared norm of the slope, by the name used in configs."""
+"""Estimators of the squared norm of the slope, by the name used in configs."""
 
 
 def default_risk(logits: Tensor, targets: Tensor) -> RiskFunction:
     """The usual risk for targets of this kind.
 
     Raises:
-        UserError: shapes that fit none.
+        UserError: the shapes fit no usual risk.
     """
     if targets.is_floating_point() and logits.shape == targets.shape:
         return F.mse_loss
@@ -123,7 +124,7 @@ def _check_values(targets: Tensor, risk: RiskFunction) -> None:
     """Raise UserError for classes of one logit that are not 0 and 1, or that may be numbers."""
     if targets.dtype == torch.bool or risk is F.cross_entropy or torch.compiler.is_compiling():
         return
-    while functorch.is_functorch_wrapped_tensor(targets):  # Under vmap: the values of all environments.
+    while functorch.is_functorch_wrapped_tensor(targets):  # Under vmap: get all values.
         targets = functorch.get_unwrapped(targets)
     binary = bool(((targets == 0) | (targets == 1)).all())
     if risk is _binary_cross_entropy and not binary:

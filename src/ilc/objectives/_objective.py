@@ -1,4 +1,4 @@
-"""What is differentiated in one environment: its risk, and perhaps a term added to it."""
+"""The objective of one environment: its risk, to which a penalty may be added."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 class Objective(NamedTuple):
     """Scalars of one environment: ``loss`` is differentiated, ``risk`` and ``penalty`` are reported.
 
-    Risk and penalty are unscaled, whatever weights joined them in the loss.
+    Risk and penalty are reported without the weights that they have in the loss.
     """
 
     loss: Tensor
@@ -23,4 +23,4 @@ RiskFunction = Callable[[Tensor, Tensor], Tensor]
 """``loss_fn(outputs, targets)``: the mean risk of one environment, a scalar."""
 
 ObjectiveFunction = Callable[[Tensor, Tensor], "Tensor | Objective"]
-"""The same, or with a penalty: ``objective(outputs, targets)``."""
+"""``objective(outputs, targets)``: a risk, or an ``Objective`` with a penalty."""

@@ -1,4 +1,4 @@
-"""Risks: the mean loss of one environment, chosen by name in the config."""
+"""Risks, which are the mean loss of one environment, by the name used in configs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from ilc.objectives._objective import RiskFunction
 
 @dataclass(frozen=True)
 class Risk:
-    """A risk, called as ``risk(outputs, targets)``, and what else is to be known of it.
+    """A risk, called as ``risk(outputs, targets)``, with a description.
 
     Attributes:
         function: the mean over the examples, a scalar.
-        takes: the kind of targets that it is a risk for: ``classes``, ``numbers`` or ``distributions``.
-        true_classes: the class ``[N]`` of each target, for accuracies; None where targets are no classes.
-        also_reported_as: a second name of the average risk in the metrics, beside ``loss``.
+        takes: the kind of targets of this risk: ``classes``, ``numbers`` or ``distributions``.
+        true_classes: returns the class ``[N]`` of each target, for accuracies; None if targets are no
+            classes.
+        also_reported_as: a second name of the average risk in the metrics, besides ``loss``.
     """
 
     function: RiskFunction

@@ -1,4 +1,4 @@
-"""How a penalty's weight moves with the number of optimizer steps taken."""
+"""How a penalty's weight depends on the number of optimizer steps."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ilc.errors import UserError
 
 @dataclass(frozen=True)
 class PenaltySchedule:
-    """The weight as a function of the step, with no other state: a resumed run needs nothing more.
+    """The weight as a function of the step. It has no other state, so a resumed run needs none.
 
     Attributes:
-        name: ``constant``; ``step``, from the initial weight to the final one after ``steps``
-            optimizer steps (the IRM authors); ``ramp``, gradually over them, as (step / steps) to
-            the power of ``power`` (the Colored MNIST reimplementation: from 0, epoch to the 1.6).
-        weight: the final one.
-        steps: when it is reached; constant has no use for it.
-        initial: where it starts; constant has no use for it.
-        power: shape of the ramp: 1 is a straight line, more rises later.
+        name: ``constant``; ``step``, which jumps from the initial weight to the final one after ``steps``
+            optimizer steps (the IRM authors); or ``ramp``, which rises over these steps as
+            (step / steps) ** power (the Colored MNIST reimplementation: from 0, with power 1.6, by epochs).
+        weight: the final weight.
+        steps: the step at which the final weight is reached; ``constant`` does not use it.
+        initial: the weight at the start; ``constant`` does not use it.
+        power: the shape of the ramp. 1 is a straight line; with more the weight rises later.
 
     Raises:
-        UserError: an unknown name, a weight that is negative or not finite, too few steps.
+        UserError: the name is unknown, a weight is negative or not finite, or there are too few steps.
     """
 
     name: str
@@ -42,7 +42,7 @@ class PenaltySchedule:
             )
         if not 0 < self.power < math.inf:
             raise UserError(f"aggregator.ramp_power must be finite and above 0, got {self.power}")
-        # A step after 0 steps is the constant weight; a ramp would divide by them.
+        # A jump after 0 steps is a constant weight. A ramp would divide by 0.
         fewest = {"constant": self.steps, "step": 0}.get(self.name, 1)
         if self.steps < fewest:
             raise UserError(
@@ -51,11 +51,11 @@ class PenaltySchedule:
             )
 
     def __call__(self, step: int) -> float:
-        """The weight of the step that follows after ``step`` steps were taken."""
+        """The weight of the next step, after ``step`` steps."""
         return SCHEDULES[self.name](self, step)
 
     def jumps_at(self, step: int) -> bool:
-        """Whether the weight jumps right before the step that follows after ``step`` steps."""
+        """Whether the weight jumps before the next step, after ``step`` steps."""
         return self.name == "step" and step == self.steps
 
 

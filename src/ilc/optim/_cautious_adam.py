@@ -1,4 +1,4 @@
-"""Adam whose steps keep only the components that agree with the gradient at hand."""
+"""Adam whose steps keep only the components that agree with the present gradient."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from ilc.optim._state import (
 
 _REMEMBERED = ("exp_avg", "exp_avg_sq")
 _SMALLEST_SHARE = 1e-3
-"""The kept share that a step is divided by is at least this (authors' code)."""
+"""A step is divided by the kept share, but at least by this (authors' code)."""
 
 
 class CautiousAdam(torch.optim.Adam):
     """The cautious optimizer (Liang et al., arXiv 2411.16085): no step against the present gradient.
 
-    Beside the temporal mask, which asks whether a component's signs agreed over time: here the momentum m has
-    to agree with the gradient g. Adam's step u is kept where ``m g > 0`` and divided by the kept share of its
-    tensor, at least 1/1000, as in the authors' code (their paper: by (kept + 1) / size)::
+    The temporal mask asks whether a component's signs agreed over time. Here the momentum m has to agree with
+    the gradient g. Adam's step u is kept where ``m g > 0``. It is divided by the kept share of its tensor,
+    but at least by 1/1000, as in the authors' code (in their paper: by (kept + 1) / size)::
 
         theta <- theta - lr * u * [m * g > 0] / max(mean [m * g > 0], 1e-3)
 
-    With ``betas=(0, b2)`` it is Adam, but for gradients of exactly zero. A weight decay is another's affair:
-    ``ilc.optim.Regularizer``. m and v are float32 or wider, for parameters of half precision too.
+    With ``betas=(0, b2)`` it is Adam, except for gradients of exactly zero. For weight decay use
+    ``ilc.optim.Regularizer``. m and v are float32 or wider, also for parameters of half precision.
 
     Args:
         params: parameters or groups of them.
@@ -44,7 +44,7 @@ class CautiousAdam(torch.optim.Adam):
         eps: added to the root, at least 0.
 
     Raises:
-        UserError: a value out of range, an option of Adam's that this one has not, or complex parameters.
+        UserError: a value is out of range, an option of Adam is not supported, or parameters are complex.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class CautiousAdam(torch.optim.Adam):
         super().__init__(params, lr, betas, eps)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own, checked like all others.
+        """Add a group of parameters with its own options.
 
         Raises:
-            UserError: as when it is made.
+            UserError: as for the constructor.
         """
         _check(self.defaults | param_group)
         super().add_param_group(param_group)
@@ -72,10 +72,11 @@ class CautiousAdam(torch.optim.Adam):
             raise
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from where another one was, whose ``state_dict()`` this is.
+        """Continue from the ``state_dict()`` of another optimizer of this kind.
 
         Raises:
-            UserError: a state of another kind of optimizer or of other parameters, or a value out of range.
+            UserError: the state is of another kind of optimizer or of other parameters, or a value is out of
+                range.
         """
         check_state(self, state_dict, _REMEMBERED, ("lr", "betas", "eps"))
         for group in state_dict["param_groups"]:
@@ -85,10 +86,10 @@ class CautiousAdam(torch.optim.Adam):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take Adam's step, masked and lengthened; parameters without a gradient are left alone.
+        """Take Adam's step, masked and lengthened. Parameters without a gradient do not change.
 
         Raises:
-            UserError: a sparse gradient, or an option that is out of range by now.
+            UserError: a gradient is sparse, or an option is out of range by now.
         """
         loss = None
         if closure is not None:
@@ -103,7 +104,7 @@ class CautiousAdam(torch.optim.Adam):
         return loss
 
     def _masked(self, p: Tensor, gradient: Tensor, group: dict[str, Any]) -> Tensor:
-        """Adam's step of length 1 where it agrees with the gradient, over the kept share."""
+        """Adam's step for lr = 1 where it agrees with the gradient, divided by the kept share."""
         check_gradient("CautiousAdam", gradient)
         state = self.state[p]
         if not state:

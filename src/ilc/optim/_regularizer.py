@@ -1,4 +1,4 @@
-"""Weight decay and L1 that the mask never touches."""
+"""Weight decay and L1 regularisation outside the mask."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ilc.optim._state import check_at_least_zero, check_gradient, check_trained,
 class Regularizer:
     """Pulls parameters towards zero after the environments' gradients were aggregated.
 
-    L1 and coupled weight decay add the gradient of ``l1 * |p|_1 + weight_decay / 2 * |p|^2`` to
-    ``.grad``. Decoupled weight decay is a second update after the optimizer's, ``p -= lr *
-    weight_decay * p``. Under Adam the difference decides: where the gradient is fully masked, Adam
-    normalises a coupled term to a whole step of size lr, however weak it is, whereas the decoupled
-    one stays in proportion. As L1 that pull silences neurons that start out tuned to shortcuts
-    (paper, section 3.1); as L2 it can shrink the whole network to zero.
+    L1 and coupled weight decay add the gradient of ``l1 * |p|_1 + weight_decay / 2 * |p|^2`` to ``.grad``.
+    Decoupled weight decay is a second update after the optimizer's, ``p -= lr * weight_decay * p``. Under
+    Adam the difference matters. Where the gradient is fully masked, Adam normalises a coupled term to a whole
+    step of size lr, however weak the term is. A decoupled decay stays in proportion. A coupled L1 term
+    silences neurons that respond to shortcuts from the start (paper, section 3.1). A coupled L2 term can
+    shrink the whole network to zero.
 
     Raises:
-        UserError: a strength that is negative or beyond 32-bit numbers, or complex parameters.
+        UserError: a strength is negative or beyond 32-bit numbers, or parameters are complex.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Regularizer:
         """Add the coupled gradients; call between ``backward`` and ``optimizer.step``.
 
         Args:
-            scale: what the loss was multiplied by (``Aggregator.loss_scale``), to keep the proportion.
+            scale: the factor of the loss, so that the regularisation keeps its proportion.
 
         Raises:
-            UserError: a scale that is no finite number of at least 0, or a sparse gradient.
+            UserError: the scale is no finite number of at least 0, or a gradient is sparse.
         """
         check_at_least_zero({"scale": scale}, ["scale"])
         gradients = [p.grad for p in self._parameters if p.grad is not None]
@@ -71,7 +71,7 @@ class Regularizer:
         """Apply the decoupled decay with the current learning rate; call after ``optimizer.step``.
 
         Raises:
-            UserError: a rate that is no finite number of at least 0.
+            UserError: the rate is no finite number of at least 0.
         """
         check_at_least_zero({"lr": lr}, ["lr"])
         if self._weight_decay and self._decoupled and self._parameters:

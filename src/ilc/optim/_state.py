@@ -1,4 +1,4 @@
-"""What optimizers remember of each parameter: float32 or wider, and checked where it comes in."""
+"""What optimizers remember of each parameter: float32 or wider, and checked when it is loaded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ilc.errors import UserError
 
 def is_number(value: Any) -> bool:
     """Whether this is a finite number."""
-    # numpy's numbers count, which schedules make; truth values do not.
+    # Schedules make numpy's numbers, so these count. Truth values do not.
     return isinstance(value, Real) and value is not True and value is not False and math.isfinite(value)
 
 
 def check_at_least_zero(group: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Raise UserError for the first of these options that is no finite number of at least 0."""
+    """Raise UserError for the first of these options that is not a finite number of at least 0."""
     for name in names:
         if not is_number(group[name]) or group[name] < 0:
             raise UserError(f"{name} must be a finite number of at least 0, got {group[name]!r}")
@@ -39,7 +39,7 @@ def check_betas(betas: Any, n: int) -> None:
 
 
 def check_trained(optimizer: str, params: Sequence[Any]) -> None:
-    """Raise UserError for parameters that are no real numbers."""
+    """Raise UserError for parameters that are not real numbers."""
     for p in params:
         if isinstance(p, Tensor) and not p.is_floating_point():
             raise UserError(
@@ -48,13 +48,13 @@ def check_trained(optimizer: str, params: Sequence[Any]) -> None:
 
 
 def check_gradient(optimizer: str, gradient: Tensor) -> None:
-    """Raise UserError for a gradient that is sparse."""
+    """Raise UserError for a sparse gradient."""
     if gradient.layout != torch.strided:
         raise UserError(f"{optimizer} needs dense gradients: use sparse=False in embeddings")
 
 
 def memory_of(p: Tensor) -> Tensor:
-    """Zeros for a parameter, in float32 or wider: a moving average in half precision stops early."""
+    """Zeros in a parameter's shape, in float32 or wider: in half precision a moving average stops early."""
     return torch.zeros_like(p, dtype=wide_type(p.dtype), requires_grad=False)
 
 
@@ -64,10 +64,10 @@ def check_state(
     """Raise UserError unless a state dictionary is one of this kind of optimizer for these parameters.
 
     Args:
-        optimizer: who will load it.
-        given: what its ``load_state_dict`` is called with.
-        names: what is remembered of each parameter beside ``step``, in its shape.
-        options: what each group says.
+        optimizer: the optimizer that will load it.
+        given: the argument of its ``load_state_dict``.
+        names: what is remembered of each parameter besides ``step``, in the parameter's shape.
+        options: the options of each group.
     """
     kind = type(optimizer).__name__
     if not isinstance(given, Mapping) or not {"state", "param_groups"} <= given.keys():
@@ -97,7 +97,7 @@ def check_state(
 
 
 def keep_wide(optimizer: torch.optim.Optimizer, given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Undo what ``torch`` does to a loaded state: rounded to the parameter's type, shared with the giver."""
+    """Undo what torch does to a loaded state: it rounds to the parameter's type and shares tensors."""
     for key, p in _by_key(optimizer, given).items():
         if not given["state"].get(key):
             continue
@@ -109,7 +109,7 @@ def keep_wide(optimizer: torch.optim.Optimizer, given: Mapping[str, Any], names:
 
 
 def _by_key(optimizer: torch.optim.Optimizer, given: Mapping[str, Any]) -> dict[Any, Tensor]:
-    """The parameters by what the state calls them."""
+    """The parameters by their keys in the state."""
     keys = [key for group in given["param_groups"] for key in group["params"]]
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     return dict(zip(keys, parameters, strict=True))

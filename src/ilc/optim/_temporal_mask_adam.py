@@ -27,39 +27,39 @@ _REMEMBERED = ("momentum", "second_moment", "sign_average")
 class TemporalMaskAdam(torch.optim.Optimizer):
     """The temporal AND-mask: steps only where the gradient's sign has agreed over time.
 
-    With every batch from another environment, agreement over steps is agreement across
-    environments. Per component, with the gradient g (paper, Algorithm 1)::
+    If every batch comes from another environment, agreement over steps is agreement across environments. For
+    each component with the gradient g (paper, Algorithm 1)::
 
         m <- b1 m + (1 - b1) g
         v <- b2 v + (1 - b2) g^2
         a <- b3 a + (1 - b3) sign(g)
         theta <- theta - lr * m * [|a| >= agreement_threshold] / sqrt(v + eps)
 
-    There is no bias correction and eps is inside the root, as printed. ``pytorch_form=True`` takes
-    the Adam of PyTorch around the same mask: m and v corrected for their start at zero, eps added
-    to the root; a stays as it is. Threshold 0 is plain Adam of the same form, to the bit.
+    There is no bias correction, and eps is inside the root, as printed. ``pytorch_form=True`` takes PyTorch's
+    Adam around the same mask: m and v are corrected for their start at zero, and eps is added to the root.
+    The average a does not change. Threshold 0 is plain Adam of the same form, to the bit.
 
-    As a starts from zero, |a| is at most 1 - b3^t after t steps: nothing moves before that reaches
-    the threshold. At threshold 1 nothing ever does, but for rounding.
+    The average a starts from zero, so |a| is at most 1 - b3^t after t steps. No component moves before this
+    bound reaches the threshold. At threshold 1 no component ever moves, except by rounding.
 
-    m, v and a are float32 or wider, for parameters of half precision too: in bfloat16 an average of equal
+    m, v and a are float32 or wider, also for parameters of half precision. In bfloat16 an average of equal
     signs would stop at 0.8.
 
-    The decay is a second update after the mask, theta <- theta (1 - lr * weight_decay), which masks
-    nothing; ``decoupled=False`` adds weight_decay * theta to g before everything else instead.
+    The decay is a second update after the mask, theta <- theta (1 - lr * weight_decay). The mask does not
+    affect it. ``decoupled=False`` adds weight_decay * theta to g at the beginning instead.
 
     Args:
         params: parameters or groups of them.
         lr: step size, at least 0.
         betas: b1, b2 and b3, each in [0, 1).
         agreement_threshold: tau in [0, 1]; the comparison is inclusive.
-        eps: at least 0; inside the root unless ``pytorch_form``.
+        eps: at least 0; inside the root, unless ``pytorch_form`` is set.
         weight_decay: at least 0.
         decoupled: see above.
         pytorch_form: see above.
 
     Raises:
-        UserError: a value out of range, or no parameters, or complex ones.
+        UserError: a value is out of range, or there are no parameters, or they are complex.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class TemporalMaskAdam(torch.optim.Optimizer):
         super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own, checked like all others.
+        """Add a group of parameters with its own options.
 
         Raises:
-            UserError: a value out of range, or complex parameters.
+            UserError: a value is out of range, or parameters are complex.
         """
         _check(self.defaults | param_group)
         super().add_param_group(param_group)
@@ -103,10 +103,11 @@ class TemporalMaskAdam(torch.optim.Optimizer):
             raise
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from where another one was, whose ``state_dict()`` this is.
+        """Continue from the ``state_dict()`` of another optimizer of this kind.
 
         Raises:
-            UserError: a state of another kind of optimizer or of other parameters, or a value out of range.
+            UserError: the state is of another kind of optimizer or of other parameters, or a value is out of
+                range.
         """
         check_state(self, state_dict, _REMEMBERED, list(self.defaults))
         for group in state_dict["param_groups"]:
@@ -119,14 +120,14 @@ class TemporalMaskAdam(torch.optim.Optimizer):
             self._masks += [(a, largest_masked(group["agreement_threshold"], a.dtype)) for a in averages]
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the masks of the last step, so that a copy knows its kept share."""
+        """Include the masks of the last step, so that a copy knows its kept share."""
         return {**super().__getstate__(), "_masks": self._masks}
 
     @property
     def kept_share(self) -> Tensor:
         """The share of components that the last step's mask kept (0-d); 1 before any step.
 
-        Made when asked for, so that a step does not pay for it.
+        It is computed on demand, so that a step does not pay for it.
         """
         if not self._masks:
             return torch.ones(())
@@ -136,10 +137,10 @@ class TemporalMaskAdam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step along the gradients; parameters without one are left alone.
+        """Take one step along the gradients. Parameters without a gradient do not change.
 
         Raises:
-            UserError: a sparse gradient, or an option that is out of range by now.
+            UserError: a gradient is sparse, or an option is out of range by now.
         """
         loss = None
         if closure is not None:
@@ -158,7 +159,7 @@ class TemporalMaskAdam(torch.optim.Optimizer):
         return loss
 
     def _row(self, p: Tensor) -> Row:
-        """A parameter with its gradient and its memory, which is zero at first."""
+        """A parameter with its gradient and its averages, which start from zero."""
         assert p.grad is not None
         check_gradient("TemporalMaskAdam", p.grad)
         state = self.state[p]

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 shrink = torch.ops.aten.hardshrink_backward.grad_input
-"""Of (x, y, limit): x where |y| > limit, else 0. The derivative of a function that nobody needs here."""
+"""For (x, y, limit): x where |y| > limit, else 0. PyTorch has this as the derivative of hardshrink."""
 
 PIECE = 2**18
-"""Components updated at once on a CPU: few enough for all intermediate results to stay in its cache."""
+"""Components that are updated at once on a CPU, so that intermediate results stay in its cache."""
 
 
 class Row(NamedTuple):
-    """A parameter, gradient, momentum, second moment and sign average of one shape; steps so far."""
+    """A parameter with its gradient, momentum, second moment, sign average and number of steps so far."""
 
     p: Tensor
     g: Tensor
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 def bundles(rows: list[Row]) -> Iterator[list[Row]]:
-    """What is updated together: everything on an accelerator, on a CPU pieces that its cache holds."""
+    """What is updated together: everything on an accelerator, pieces that fit into the cache on a CPU."""
     if any(row.p.device.type != "cpu" for row in rows):
         yield rows
         return
@@ -43,7 +43,7 @@ def bundles(rows: list[Row]) -> Iterator[list[Row]]:
 
 
 def update(rows: list[Row], group: dict[str, Any], limit: float) -> None:
-    """Algorithm 1, in place; in the type of the memory, which may be wider than that of the parameters."""
+    """Algorithm 1, in place, in the type of the averages, which may be wider than that of the parameters."""
     narrow, gradients, m, v, a, steps = (list(column) for column in zip(*rows, strict=True))
     parameters = [p.to(average.dtype) for p, average in zip(narrow, a, strict=True)]
     gradients = [g.to(average.dtype) for g, average in zip(gradients, a, strict=True)]
@@ -56,14 +56,14 @@ def update(rows: list[Row], group: dict[str, Any], limit: float) -> None:
     torch._foreach_addcmul_(v, gradients, gradients, value=1 - beta_2)
     signs = torch._foreach_sign(gradients)
     torch._foreach_lerp_(a, signs, 1 - beta_3)
-    # m where |a| > limit, 0 elsewhere, in one pass; comparing, then multiplying by booleans takes
-    # as long as all the rest together. Where a is NaN so is m, and it passes: it cannot hide.
+    # m where |a| > limit, 0 elsewhere, in one pass. A comparison and a product with booleans would take as
+    # long as all the rest. Where a is NaN, m is NaN too and passes the mask, so that it stays visible.
     masked = [
         shrink(moment, average, limit, grad_input=memory)
         for moment, average, memory in zip(m, a, signs, strict=True)
     ]
     if group["pytorch_form"]:
-        # Both sides of the fraction times the root of v's correction, which spares a pass.
+        # Both sides of the fraction are multiplied by the root of v's correction, which saves a pass.
         roots = [math.sqrt(1 - beta_2**t) for t in steps]
         denominators = torch._foreach_sqrt(v)
         torch._foreach_add_(denominators, [eps * root for root in roots])
@@ -81,7 +81,7 @@ def update(rows: list[Row], group: dict[str, Any], limit: float) -> None:
 
 
 def largest_masked(threshold: float, dtype: torch.dtype) -> float:
-    """The largest |a| below the threshold: the comparison with the threshold is inclusive."""
+    """The largest |a| below the threshold, because the comparison with the threshold is inclusive."""
     if threshold == 0:
         return -1.0
     exact = torch.tensor(threshold, dtype=dtype)

@@ -1,6 +1,6 @@
-"""A user's own model and batch against a plain loop of autograd.
+"""A user's own model and batch, compared with a plain loop of autograd.
 
-The room is not called ``verify``, because the module would then hide the function ``ilc.verify``.
+This package is not called ``verify``, because a module of that name would hide the function ``ilc.verify``.
 """
 
 from ilc.verification._comparison import Compared

@@ -1,4 +1,4 @@
-"""What a way gave beside what it should give: which sums and votes differ by more than rounding."""
+"""The result of a way beside the expected one: which sums and votes differ by more than rounding."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import torch
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
-from ilc.verification._plain_loop import Definition, Row
+from ilc.verification._plain_loop import ExpectedRows, Row
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One parameter.
+    """The comparison of one parameter.
 
     Attributes:
-        name: its name; a loss's own as ``loss_fn.NAME``.
-        components: how many it has.
-        votes: of how many components the sum of signs is known for certain: none, where a way keeps no votes.
-        wrong_votes: of how many of these it differs.
-        sum_error: largest difference of the sums, relative to the largest component of any environment's
-            gradient; infinity where one of both is not finite.
+        name: the parameter's name; ``loss_fn.NAME`` for a parameter of the loss.
+        components: the number of its components.
+        votes: the number of components whose sum of signs is certain; 0 if the way keeps no votes.
+        wrong_votes: the number of these components whose sum of signs differs.
+        sum_error: the largest difference of the sums, relative to the largest component of any environment's
+            gradient. It is infinite if only one of both is finite.
         wrong_sum: whether that is more than rounding.
-        missing: whether the way gave nothing for it.
+        missing: whether the way gave no statistics for the parameter.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Compared:
 
 
 class Rounding(NamedTuple):
-    """What rounding may make of a gradient's component.
+    """How much rounding may change a component of a gradient. Every number is a fraction.
 
     Attributes:
         own: of the parameter's largest component in the same environment, and of a risk.
         of_all: of the largest component of all parameters.
-        of_risk: of the environment's risk and of the largest component in any environment, for gradients
-            that are nothing but rounding.
-        makes_zeros: whether it may make a zero of a value that another order of sums leaves.
+        of_risk: of the environment's risk and of the largest component in any environment. It counts for
+            gradients that are nothing but rounding.
+        makes_zeros: whether rounding may give zero where another order of sums gives another number.
     """
 
     own: float
@@ -60,15 +60,15 @@ class Rounding(NamedTuple):
 
 
 def rounding(dtype: torch.dtype) -> Rounding:
-    """For the type in which a model computes, over the many sums of a small model."""
+    """The rounding of a small model that computes in this type."""
     eps = torch.finfo(dtype).eps
     half = eps > 1e-4
     own = 0.2 if half else eps**0.5
     return Rounding(own, own / 30, 0.02 if half else 10 * eps, half)
 
 
-def compare(found: dict[str, GradientStatistics], wanted: Definition, allowed: Rounding) -> list[Compared]:
-    """Every parameter's statistics beside the loop's."""
+def compare(found: dict[str, GradientStatistics], wanted: ExpectedRows, allowed: Rounding) -> list[Compared]:
+    """Compare every parameter's statistics with those of the plain loop."""
     of_sums = floors(wanted.sums, allowed)
     of_votes = None if wanted.votes is None else floors(wanted.votes, allowed)
     return [
@@ -112,10 +112,10 @@ def _one(
 
 
 def floors(rows: Sequence[Row], allowed: Rounding) -> list[dict[str, float]]:
-    """What may be rounding in each environment's gradients, by name.
+    """For each environment, the size by name up to which a component may be nothing but rounding.
 
-    Where an environment is fitted, its gradient is a difference of numbers of about one. What rounding leaves
-    of it is as large as elsewhere, so the largest gradient of any environment counts too.
+    If an environment is fitted, its gradient is a small difference of numbers of about one. Its rounding is
+    as large as that of other environments. So the largest gradient of any environment counts too.
     """
     sizes = [{name: _largest(g) for name, g in row.gradients.items()} for row in rows]
     of_any = max((size for each in sizes for size in each.values()), default=0.0)
@@ -134,11 +134,11 @@ def _largest(gradient: Tensor) -> float:
 def sign_sums(
     rows: list[Tensor], sizes: list[float], unsure_zeros: bool = False
 ) -> tuple[Tensor, Tensor] | None:
-    """The least and the largest sum of signs that rounding leaves possible; None where there are no votes.
+    """The smallest and the largest possible sum of signs under rounding; None if there are no votes.
 
-    A sign is known for certain where the component is larger than rounding. So is the zero of an environment
-    that has no gradient at all for the parameter; any other may be a sum that cancels to the last digit.
-    With ``unsure_zeros`` no zero is certain.
+    A sign is certain if the component is larger than rounding. A zero is certain if the environment has no
+    gradient at all for the parameter. Any other zero may be a sum that cancels to the last digit. With
+    ``unsure_zeros`` no zero is certain.
     """
     if not rows or rows[0].is_complex():
         return None
@@ -148,7 +148,7 @@ def sign_sums(
     if not unsure_zeros:
         clear |= (stacked == 0).reshape(len(rows), -1).all(1).view(-1, *[1] * (stacked.ndim - 1))
     signs = (stacked.sign().nan_to_num(0) * clear).sum(0)
-    # What is not finite leaves every sum possible.
+    # If a component is not finite, every sum is possible.
     unclear = (~clear).sum(0).where(stacked.isfinite().all(0), 2 * len(rows))
     return signs - unclear, signs + unclear
 

@@ -1,7 +1,7 @@
-"""The definition of every way in a few plain lines of autograd: what fast ways are compared with.
+"""Every way in a few plain lines of autograd, as a reference for the fast ways.
 
-Nothing here is fast, and nothing is shared with the ways themselves: one ``loss.backward()`` for each
-environment, from the same start.
+This file shares no code with the ways. It calls ``loss.backward()`` once for each environment, from the same
+start. It is not fast.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from torch import Tensor, nn
 
 from ilc.objectives import Objective, ObjectiveFunction
 
-Fresh = Callable[[], tuple[nn.Module, ObjectiveFunction]]
-"""Gives model and loss in the state that every environment starts from, and moves no random number."""
+FreshModel = Callable[[], tuple[nn.Module, ObjectiveFunction]]
+"""Returns model and loss in the state from which every environment starts. It draws no random number."""
 
 
 class Row(NamedTuple):
-    """What one environment says.
+    """What the loop finds for one environment.
 
     Attributes:
-        risk: 0-d.
-        gradients: of each trainable parameter by name, as ``loss.backward()`` leaves them in ``.grad``,
-            but for post-accumulate hooks.
-        buffers: of the model after the environment's pass, by name.
+        risk: a 0-d tensor.
+        gradients: those of each trainable parameter by name, as ``loss.backward()`` leaves them in ``.grad``
+            without post-accumulate hooks.
+        buffers: those of the model after the environment's pass, by name.
     """
 
     risk: Tensor
@@ -34,13 +34,13 @@ class Row(NamedTuple):
     buffers: dict[str, Tensor]
 
 
-class Definition(NamedTuple):
+class ExpectedRows(NamedTuple):
     """What a way should give.
 
     Attributes:
-        rows: of each environment: its risk, and the buffers after its pass.
-        sums: rows whose gradients add up to the sum.
-        votes: rows that vote, or None where votes have no plain definition.
+        rows: one for each environment, with its risk and the buffers after its pass.
+        sums: the rows whose gradients add up to the sum.
+        votes: the rows that vote, or None if a plain loop cannot define the votes.
     """
 
     rows: list[Row]
@@ -48,16 +48,16 @@ class Definition(NamedTuple):
     votes: list[Row] | None
 
 
-def definition(
-    way: str, fresh: Fresh, inputs: Tensor | Sequence[Tensor], targets: Tensor | Sequence[Tensor]
-) -> Definition:
-    """The rows of a way, by as many forward and backward passes as it takes.
+def expected_rows(
+    way: str, fresh: FreshModel, inputs: Tensor | Sequence[Tensor], targets: Tensor | Sequence[Tensor]
+) -> ExpectedRows:
+    """The rows of a way, by as many forward and backward passes as needed.
 
     Args:
         way: one of ``ilc.gradients.WAYS``.
         fresh: called before each forward pass.
         inputs: ``[E, N, ...]``, or a list of ``[N_e, ...]``.
-        targets: alike.
+        targets: like the inputs.
     """
     if (
         not isinstance(inputs, Tensor)
@@ -65,36 +65,37 @@ def definition(
         or way in ("vectorized", "sequential")
     ):
         rows = list(environment_rows(fresh, list(inputs), list(targets)))
-        return Definition(rows, rows, rows)
+        return ExpectedRows(rows, rows, rows)
     if way == "pooled":
         rows = list(environment_rows(fresh, [inputs.flatten(0, 1)], [targets.flatten(0, 1)]))
-        return Definition(rows, rows, None)
+        return ExpectedRows(rows, rows, None)
     before = random_state(inputs)
     again = [(inputs.clone(), targets.clone()) for _ in range(2)]
     rows = list(example_rows(fresh, inputs, targets))
     if way == "per_example_loss" or not _batch_norm_mixes(fresh()[0]):
-        return Definition(rows, rows, rows)
+        return ExpectedRows(rows, rows, rows)
     after = random_state(inputs)
     set_random_state(inputs, before)
     batch = _batch_row(fresh, *again[0])
     set_random_state(inputs, before)
     local = None if way == "per_example_share" else list(example_rows(fresh, *again[1], cut=True))
     set_random_state(inputs, after)
-    return Definition(rows, [batch], local)
+    return ExpectedRows(rows, [batch], local)
 
 
-def environment_rows(fresh: Fresh, inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Iterator[Row]:
+def environment_rows(fresh: FreshModel, inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Iterator[Row]:
     """``vectorized`` and ``sequential``: every environment passes through the model by itself."""
     for x, y in zip(inputs, targets, strict=True):
         model, loss_fn = fresh()
         yield _row(model, loss_fn, loss_fn(model(x), y))
 
 
-def example_rows(fresh: Fresh, inputs: Tensor, targets: Tensor, cut: bool = False) -> Iterator[Row]:
+def example_rows(fresh: FreshModel, inputs: Tensor, targets: Tensor, cut: bool = False) -> Iterator[Row]:
     """The ways per example: one pass of all examples, then the gradient of each example's own risk.
 
-    With ``cut`` the vote of ``per_example`` under BatchNorm: at the input of each layer with weights other
-    examples' gradients end, so that batch statistics are followed into the layer below them and no further.
+    ``cut`` gives the votes of ``per_example`` under BatchNorm. The gradients of other examples are set to
+    zero at the input of each layer with weights. So batch statistics are followed into the layer below them
+    and no further.
     """
     model, loss_fn = fresh()
     example, handles = 0, []
@@ -117,7 +118,7 @@ def example_rows(fresh: Fresh, inputs: Tensor, targets: Tensor, cut: bool = Fals
         yield _row(model, loss_fn, loss_fn(outputs[example : example + 1], y))
 
 
-def _batch_row(fresh: Fresh, inputs: Tensor, targets: Tensor) -> Row:
+def _batch_row(fresh: FreshModel, inputs: Tensor, targets: Tensor) -> Row:
     """The gradient of the sum of all examples' risks, by one backward pass."""
     model, loss_fn = fresh()
     outputs = model(inputs.flatten(0, 1))
@@ -127,7 +128,7 @@ def _batch_row(fresh: Fresh, inputs: Tensor, targets: Tensor) -> Row:
 
 
 def trainable(model: nn.Module, loss_fn: ObjectiveFunction) -> dict[str, nn.Parameter]:
-    """Trainable parameters of the model and, as ``loss_fn.NAME``, of a loss that has its own."""
+    """Trainable parameters of the model and, as ``loss_fn.NAME``, of the loss."""
     found = {name: p for name, p in model.named_parameters() if p.requires_grad}
     known = {id(p) for p in found.values()}
     own = loss_fn.named_parameters() if isinstance(loss_fn, nn.Module) else ()
@@ -147,7 +148,7 @@ def _row(model: nn.Module, loss_fn: ObjectiveFunction, value: Tensor | Objective
 
 @contextmanager
 def _no_post_accumulate_hooks(parameters: dict[str, nn.Parameter]) -> Iterator[None]:
-    """They act on the update in ``.grad``, once for all environments."""
+    """Switch these hooks off: they act on the update in ``.grad``, once for all environments."""
     hooks = [(held, dict(held)) for p in parameters.values() if (held := p._post_accumulate_grad_hooks)]
     for held, _ in hooks:
         held.clear()
@@ -172,12 +173,12 @@ def _batch_norm_mixes(model: nn.Module) -> bool:
 
 
 def random_state(like: Tensor) -> list[Tensor]:
-    """Of the generators from which a pass on this tensor's device draws."""
+    """The states of the random number generators that a pass on this tensor's device uses."""
     return [torch.get_rng_state(), *([torch.cuda.get_rng_state(like.device)] if like.is_cuda else [])]
 
 
 def set_random_state(like: Tensor, state: list[Tensor]) -> None:
-    """Draw from there on."""
+    """Set the random number generators to these states."""
     torch.set_rng_state(state[0])
     if like.is_cuda:
         torch.cuda.set_rng_state(state[1], like.device)

@@ -14,11 +14,11 @@ from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._trials.module_state import Memory
+from ilc.gradients._trials.module_state import ModuleState
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched
 from ilc.objectives import ObjectiveFunction
 from ilc.verification._comparison import Compared, compare, rounding
-from ilc.verification._plain_loop import Definition, definition, random_state, set_random_state
+from ilc.verification._plain_loop import ExpectedRows, expected_rows, random_state, set_random_state
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Verification:
     """What ``verify`` found; ``print`` shows it as a table.
 
     Attributes:
-        gradients: the way that was asked about.
-        parameters: one entry for each trainable parameter; none if that way refused.
-        risks_error: largest difference of the risks, relative to the largest risk.
-        ways: what came out for this way and for those that define the same numbers: ``right``, or what
+        gradients: the way that was verified.
+        parameters: one entry for each trainable parameter; none if the way refused.
+        risks_error: the largest difference of the risks, relative to the largest risk.
+        ways: the result for this way and for all ways that should give the same numbers: ``right``, or what
             was wrong.
     """
 
@@ -40,7 +40,7 @@ class Verification:
 
     @property
     def right(self) -> bool:
-        """Whether the way that was asked about gives what the loop gives."""
+        """Whether the way gives the same as the loop."""
         return self.ways[self.gradients] == "right"
 
     def __str__(self) -> str:
@@ -64,23 +64,24 @@ def verify(
 ) -> Verification:
     """Compare votes and sums of this very model and batch with a plain loop of ``loss.backward()``.
 
-    For once, before a training: it costs E forward and backward passes, and memory for E gradients. Nothing
-    of the model moves: gradients, buffers, random numbers and attributes are as before.
+    Call it once before a training: it costs E forward and backward passes, and memory for E gradients. The
+    model does not change: gradients, buffers, random numbers and attributes are as before.
 
-    A sign within rounding of zero is not compared. Under BatchNorm in training mode ``per_example_share``
-    has no votes that a plain loop could say, so that only its sums are compared.
+    A sign is not compared if the number may be zero up to rounding. Under BatchNorm in training mode a plain
+    loop cannot compute the votes of ``per_example_share``, so that only its sums are compared.
 
     Args:
         model: as for ``backward``.
-        loss_fn: likewise.
-        inputs: ``[E, N, ...]``, or a list; likewise.
-        targets: likewise.
-        aggregator: likewise; one that keeps sums over environments.
-        gradients: the way. Others that define the same numbers are tried too, and named in ``ways``.
+        loss_fn: as for ``backward``.
+        inputs: ``[E, N, ...]``, or a list, as for ``backward``.
+        targets: as for ``backward``.
+        aggregator: as for ``backward``, but it must keep sums over environments.
+        gradients: the way to verify. Others that should give the same numbers are tried too, and are named in
+            ``ways``.
 
     Raises:
-        UserError: as ``backward`` for wrong arguments; an aggregator that looks at all environments
-            together; random numbers in the model's pass, which ``vectorized`` draws in another order.
+        UserError: as for ``backward`` with wrong arguments; the aggregator looks at all environments
+            together; or the model draws random numbers, which ``vectorized`` draws in another order.
     """
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
@@ -104,7 +105,7 @@ def verify(
                 ways[way] = f"refused: {refusal}"
                 continue
             set_random_state(x[0], start)
-            wanted = definition(way, fresh, _copies(x), _copies(y))
+            wanted = expected_rows(way, fresh, _copies(x), _copies(y))
             if way == "vectorized" and not all(map(torch.equal, start, random_state(x[0]))):
                 ways[way] = _OTHER_DRAWS
                 continue
@@ -133,7 +134,7 @@ def _verdict(parameters: tuple[Compared, ...], risks: float, rel: float) -> str:
     return "right" if risks <= rel else f"wrong risks, by {risks:.1e}"
 
 
-def _risks_error(found: EnvironmentGradients, wanted: Definition) -> float:
+def _risks_error(found: EnvironmentGradients, wanted: ExpectedRows) -> float:
     risks = torch.stack([row.risk.double() for row in wanted.rows])
     off = (found.risks.double() - risks).abs()[~(risks.isnan() & found.risks.isnan())]
     size = float(risks.abs().nan_to_num(0, 0, 0).max()) or 1.0
@@ -156,9 +157,9 @@ def _copies(batch: Tensor | list[Tensor]) -> Batch:
 def _untouched(
     model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor | list[Tensor]
 ) -> Iterator[Callable[[], tuple[nn.Module, ObjectiveFunction]]]:
-    """What takes model and loss back to how they are now, which also happens at the end."""
+    """Yield a function that puts model and loss back as they are now; this also happens at the end."""
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
-    memory = Memory(parts)
+    memory = ModuleState(parts)
     parameters = [(p, p.grad, p.detach().clone()) for p in parts.parameters()]
     buffers = ExitStack()
 

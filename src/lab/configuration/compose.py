@@ -16,6 +16,7 @@ from lab.configuration.groups import CONF, choices
 from lab.configuration.overrides import check_overrides
 from lab.configuration.resolve import resolve
 from lab.configuration.resolvers import register_resolvers
+from lab.configuration.searched_settings import searched_settings, store_searched_settings
 from lab.configuration.sweep_values import check_number_of_runs, swept_values
 
 
@@ -27,6 +28,7 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     """
     check_overrides(overrides)
     register_resolvers()
+    store_searched_settings(overrides)
     with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides), return_hydra_config=True)
 
@@ -49,11 +51,13 @@ def tuned_settings(chosen: Mapping[str, Any]) -> str | None:
     name = tuned_choice(chosen)
     if name is None:
         return None
-    return f"settings of conf/tuned/{name}.yaml, unless given; '~tuned' leaves them out"
+    found = searched_settings().get(name)
+    place = f"conf/tuned/{name}.yaml" if found is None else f"{name} in {found.relative_to(CONF.parent)}"
+    return f"settings of {place}, unless given; '~tuned' leaves them out"
 
 
 def tuned_choice(chosen: Mapping[str, Any]) -> str | None:
-    """Which of ``conf/tuned`` the best known settings of a run come from; see ``tuned_settings``."""
+    """The choice of the group ``tuned`` that a run takes its settings from; see ``tuned_settings``."""
     name = chosen.get("tuned")
     return name if name in choices("tuned") else None
 

@@ -10,6 +10,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from ilc.errors import UserError
+from lab.configuration.searched_settings import searched_settings
 
 CONF = Path(__file__).parents[3] / "conf"
 
@@ -17,7 +18,8 @@ CONF = Path(__file__).parents[3] / "conf"
 def choices(group: str) -> list[str]:
     """The choices of a group, by name; of one with groups inside ``INNER/NAME``."""
     folder = CONF / group
-    return [str(path.relative_to(folder).with_suffix("")) for path in sorted(folder.rglob("*.yaml"))]
+    own = [str(path.relative_to(folder).with_suffix("")) for path in sorted(folder.rglob("*.yaml"))]
+    return sorted([*own, *searched_settings()]) if group == "tuned" else own
 
 
 def file_of(group: str, name: str) -> Path | None:

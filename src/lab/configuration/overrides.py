@@ -56,8 +56,9 @@ def _listed(known: list[str], wanted: str, group: str) -> str:
     """The choices of a group, or the nearest ones where a line could not hold all."""
     if len(known) <= LISTED:
         return ", ".join(known)
+    others = " and results/*/search/*.yaml" if group in OPTIONAL_GROUPS else ""
     nearest = difflib.get_close_matches(wanted, known, n=LISTED // 4, cutoff=0.0)
-    return f"{len(known)}, such as {', '.join(nearest)} (all: conf/{group}/)"
+    return f"{len(known)}, such as {', '.join(nearest)} (all: conf/{group}/){others}"
 
 
 def shortened(text: str) -> str:

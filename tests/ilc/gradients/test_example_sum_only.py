@@ -11,8 +11,7 @@ from torch.nn import functional as F
 from ilc.aggregators import Aggregator, AndMask, Mean
 from ilc.aggregators._mean import MeanOfEnvironments
 from ilc.errors import UserError
-from ilc.gradients import backward, environment_gradients
-from ilc.gradients._backward import WAYS, combined
+from ilc.gradients import WAYS, backward, combined, environment_gradients
 from lab.models import FastResNet
 
 

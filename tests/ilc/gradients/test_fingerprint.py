@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, backward, environment_gradients
-from ilc.gradients._trials.fingerprint import ground
+from ilc.gradients._trials.fingerprint import fingerprint
 
 D, C = 5, 3
 
@@ -133,11 +133,11 @@ def test_after_a_change_it_is_right_or_refused(
 
 def test_what_steps_themselves_move_does_not_move_the_ground() -> None:
     model = nn.Sequential(nn.Linear(D, 6), nn.BatchNorm1d(6), nn.Dropout(0.5), nn.Linear(6, C))
-    before = ground(model, F.cross_entropy)
+    before = fingerprint(model, F.cross_entropy)
     optimizer = torch.optim.Adam(model.parameters())
     for way in ("vectorized", "sequential"):
         backward(model, F.cross_entropy, *batch(way), AndMask(0.5), way)
         optimizer.step()
-    assert ground(model, F.cross_entropy) == before
-    assert hash(before) == hash(ground(model, F.cross_entropy))
-    assert ground(model.eval(), F.cross_entropy) != before
+    assert fingerprint(model, F.cross_entropy) == before
+    assert hash(before) == hash(fingerprint(model, F.cross_entropy))
+    assert fingerprint(model.eval(), F.cross_entropy) != before

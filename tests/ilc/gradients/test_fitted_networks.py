@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from ilc import AndMask
 from ilc.gradients import environment_gradients
-from ilc.gradients._trials.choose_way import chosen
-from ilc.gradients._trials.example_check import check_shares
+from ilc.gradients._trials.choose_way import choose_way
+from ilc.gradients._trials.example_check import check_example_terms
 from ilc.gradients._ways.by_layers import by_layers
 from ilc.gradients._ways.sequential import sequential
 from ilc.gradients._ways.vectorized import by_vmap
@@ -54,14 +54,14 @@ def test_vectorized_goes_the_way_that_it_went_at_first(scale: float) -> None:
     for dropout, way in ((0.0, by_layers), (0.4, by_vmap)):
         model = perceptron(scale, dropout)
         inputs, targets = fitted_batch(model)
-        assert chosen(model.train(), F.cross_entropy, inputs, targets, by_vmap, by_layers) is way
+        assert choose_way(model.train(), F.cross_entropy, inputs, targets, by_vmap, by_layers) is way
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_votes_per_example_are_not_refused(scale: float) -> None:
     model = perceptron(scale)
     inputs, targets = fitted_batch(model, 8, 1)
-    assert check_shares(model, F.cross_entropy, inputs, targets)
+    assert check_example_terms(model, F.cross_entropy, inputs, targets)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -72,7 +72,7 @@ def test_mixing_is_seen_all_the_same(scale: float) -> None:
         for p in model.parameters():
             p.mul_(scale)
     inputs, targets = fitted_batch(model)
-    way = chosen(model, F.cross_entropy, inputs, targets, by_vmap, by_layers)
+    way = choose_way(model, F.cross_entropy, inputs, targets, by_vmap, by_layers)
     assert way is by_vmap
 
 
@@ -83,10 +83,10 @@ def test_no_gradient_at_all_decides_nothing_for_later() -> None:
     def loss(outputs: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(outputs, labels, reduction="sum")
 
-    assert chosen(model, loss, inputs, targets, by_vmap, by_layers) is sequential
+    assert choose_way(model, loss, inputs, targets, by_vmap, by_layers) is sequential
     labels = torch.randint(0, 2, (4, 8))
     found = environment_gradients(model, loss, inputs, labels, AndMask(0.5), "vectorized")
     expected = environment_gradients(model, loss, inputs, labels, AndMask(0.5), "sequential")
     for name, one in expected.statistics.items():
         torch.testing.assert_close(found.statistics[name].total, one.total)
-    assert chosen(model, loss, inputs, labels, by_vmap, by_layers) is by_layers
+    assert choose_way(model, loss, inputs, labels, by_vmap, by_layers) is by_layers

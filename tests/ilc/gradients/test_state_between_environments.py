@@ -15,7 +15,7 @@ from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import backward
 from ilc.gradients._trials import state_between_environments
-from ilc.gradients._trials.module_state import Memory
+from ilc.gradients._trials.module_state import ModuleState
 
 E, N, D = 3, 4, 5
 WAYS = [("vectorized", AndMask(0.5)), ("vectorized", Mean()), ("sequential", AndMask(0.5))]
@@ -106,7 +106,7 @@ def with_counting_hook() -> tuple[nn.Module, list[int]]:
 def test_what_reaches_the_next_environment_is_refused_by_name(what: str, way: str, aggregator: Any) -> None:
     make, name = CARRYING[what]
     model = make()
-    before = Memory(model)
+    before = ModuleState(model)
     with pytest.raises(UserError, match=f"changes {name}[^ ]*,.*register_buffer") as error:
         backward(model, F.cross_entropy, *batch(), aggregator, way)
     assert "\n" not in str(error.value)
@@ -190,7 +190,9 @@ def test_random_numbers_and_later_steps_are_left_alone(monkeypatch: pytest.Monke
     """A model is looked at once per mode; what it draws is what it would draw."""
     looked = []
     monkeypatch.setattr(
-        state_between_environments, "Memory", lambda model: looked.append(model.training) or Memory(model)
+        state_between_environments,
+        "ModuleState",
+        lambda model: looked.append(model.training) or ModuleState(model),
     )
     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(D, 2))
     inputs, targets = batch()
@@ -210,7 +212,7 @@ def test_memory_puts_everything_back() -> None:
     model = Remembering(
         lambda self, y: y, names=deque(["a"]), kinds={1}, pair=(1, [2]), table={"x": torch.ones(2)}
     )
-    memory = Memory(model)
+    memory = ModuleState(model)
     assert not memory.changes()
     model.names.append("b")
     model.kinds.add(2)

@@ -20,7 +20,7 @@ from ilc.aggregators import (
 from ilc.errors import UserError
 from ilc.gradients import backward, vectorized
 from ilc.gradients._ways.pooled import pooled
-from ilc.gradients._ways.sum_only import total
+from ilc.gradients._ways.sum_only import sum_only
 from ilc.gradients._ways.vectorized import by_vmap
 from lab.models import MLP
 
@@ -220,7 +220,7 @@ def test_votes_that_nobody_counted_are_not_a_number() -> None:
     inputs, targets = batch()
     model = make(mlp)
     everything = vectorized(model, F.cross_entropy, inputs, targets).statistics
-    for name, statistics in total(model, F.cross_entropy, inputs, targets).statistics.items():
+    for name, statistics in sum_only(model, F.cross_entropy, inputs, targets).statistics.items():
         torch.testing.assert_close(statistics.total, everything[name].total)
         assert statistics.sign_sum.isnan().all()
 

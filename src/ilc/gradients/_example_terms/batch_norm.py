@@ -1,4 +1,4 @@
-"""BatchNorm in training mode: followed one layer for the votes, all the way for the batch gradient."""
+"""BatchNorm in training mode with two backward passes: the usual one, and a local one for the votes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ilc.kernels._batch_norm import normalise_backward
 from ilc.kernels._compiled import usable
 
 
-class Seen(NamedTuple):
-    """What one BatchNorm saw in the local backward pass; M is the number of values behind a statistic.
+class BatchNormRecord(NamedTuple):
+    """What one BatchNorm saw in the local backward pass. M is the number of values behind a statistic.
 
     Attributes:
-        own: gradient ``[E, C, ...]`` of each example's risk with respect to its own rows of the output.
-        passed: gradient handed to the layer below, for each example's own rows.
+        own: the gradient ``[E, C, ...]`` of each example's risk with respect to its own rows of the output.
+        passed: the gradient that is handed to the layer below, for each example's own rows.
         normalised: the normalised input ``[E, C, ...]``.
-        ones: ``[E, C]``, sum over positions of ``own``, divided by M.
-        normed: ``[E, C]``, sum over positions of ``own * normalised``, divided by M.
+        ones: ``[E, C]``, the sum over positions of ``own``, divided by M.
+        normed: ``[E, C]``, the sum over positions of ``own * normalised``, divided by M.
         scale: ``[C]``, the layer's scale divided by the standard deviation.
         n_values: M.
     """
@@ -35,24 +35,26 @@ class Seen(NamedTuple):
     n_values: int
 
 
-class Followed:
-    """One BatchNorm in one pass: which backward pass is under way, and what it saw in the local one."""
+class TrackedBatchNorm:
+    """One BatchNorm in one forward pass: which backward pass is under way, and what the local one saw."""
 
-    def __init__(self, layer: Any, x: Tensor, output: Tensor, collect: Callable[[Seen], None]) -> None:
+    def __init__(
+        self, layer: Any, x: Tensor, output: Tensor, collect: Callable[[BatchNormRecord], None]
+    ) -> None:
         self.mean, self.invstd = _statistics(layer, x.detach(), output)
         self.eps: float = layer.eps
         self.local = False
         self._collect = collect
-        self.seen: Seen | None = None
+        self.record: BatchNormRecord | None = None
         self.output: Tensor | None = output.detach()
 
     def replacing(self, layer: Any, x: Tensor) -> Tensor:
-        """The layer's output again, now with a backward pass of its own."""
+        """The same output of the layer, now with a backward pass that can be switched."""
         result: Tensor = _Normalised.apply(x, layer.weight, layer.bias, self)  # type: ignore[no-untyped-call]
         return result
 
-    def look(self, x: Tensor, weight: Tensor | None, delta: Tensor) -> Tensor:
-        """Keep what the local pass needs; return what it hands to the layer below."""
+    def local_backward(self, x: Tensor, weight: Tensor | None, delta: Tensor) -> Tensor:
+        """Record what the votes need, and return the gradient for the layer below."""
         mean, invstd = widened(self.mean), widened(self.invstd)
         scale = invstd if weight is None else invstd * weight.detach()
         count = x.numel() // x.shape[1]
@@ -62,15 +64,15 @@ class Followed:
         if usable(delta) and x.dtype == delta.dtype and dense:
             backward = normalise_backward
         normalised, passed, ones, normed = backward(x, delta, mean, invstd, scale)
-        self.seen = Seen(delta, passed, normalised, ones, normed, scale, count)
-        self._collect(self.seen)
+        self.record = BatchNormRecord(delta, passed, normalised, ones, normed, scale, count)
+        self._collect(self.record)
         return passed
 
 
 def _backward(
     x: Tensor, delta: Tensor, mean: Tensor, invstd: Tensor, scale: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """As ``normalise_backward``, by PyTorch."""
+    """Do the same as ``normalise_backward`` with PyTorch."""
     by_channel = [1, -1] + [1] * (x.ndim - 2)
     by_row = (*x.shape[:2], *by_channel[2:])
     count = x.numel() // x.shape[1]
@@ -82,11 +84,11 @@ def _backward(
 
 
 def _statistics(layer: Any, x: Tensor, output: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and one over the standard deviation."""
+    """The mean, and one divided by the standard deviation."""
     node = output.grad_fn
     if (
         type(node).__name__ == "NativeBatchNormBackward0"
-    ):  # Computed already; another pass costs 4 % of a step.
+    ):  # They are stored already; to compute them again costs 4 % of a step.
         return node._saved_result1, node._saved_result2  # type: ignore[union-attr]
     variance, mean = torch.var_mean(widened(x), [axis for axis in range(x.ndim) if axis != 1], correction=0)
     return mean, torch.rsqrt(variance + layer.eps)
@@ -99,7 +101,7 @@ def _channels_last(x: Tensor) -> torch.memory_format:
 
 
 def _laid_out_as(x: Tensor, delta: Tensor) -> Tensor:
-    """``delta`` with its channels where those of ``x`` are; torch is slow where the two differ."""
+    """``delta`` in the memory layout of ``x``, because torch is slow where the two differ."""
     last = _channels_last(x)
     if not x.is_contiguous() and x.is_contiguous(memory_format=last):
         return delta.contiguous(memory_format=last)
@@ -107,24 +109,24 @@ def _laid_out_as(x: Tensor, delta: Tensor) -> Tensor:
 
 
 class _Normalised(torch.autograd.Function):
-    """What BatchNorm has computed, with the choice of backward pass."""
+    """The output that BatchNorm has computed, with a choice of two backward passes."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, followed: Followed
+        ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, followed: TrackedBatchNorm
     ) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.followed = followed
         output, followed.output = followed.output, None
-        assert output is not None, "applied once per pass"
+        assert output is not None, "the output is used once per pass"
         return output
 
     @staticmethod
     def backward(ctx: Any, *deltas: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        followed: Followed = ctx.followed
+        followed: TrackedBatchNorm = ctx.followed
         if followed.local:
-            return followed.look(x, weight, deltas[0]), None, None, None
+            return followed.local_backward(x, weight, deltas[0]), None, None, None
         gradients = torch.ops.aten.native_batch_norm_backward(
             _laid_out_as(x, deltas[0]),
             x,

@@ -1,4 +1,4 @@
-"""What the batch statistics above a layer take off each example's vote for that layer's weight."""
+"""How the batch statistics above a layer change each example's vote for that layer's weight."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from ilc.kernels._votes import add_mixed_signs
 
 
 @dataclass(frozen=True)
-class Mixing:
-    """Turns own-path votes ``o_i`` into ``diag(scale) (o_i - diag(ones_i) S0 - diag(normed_i) S1)``.
+class BatchNormCorrection:
+    """Turns a vote ``o_i`` into ``diag(scale) (o_i - diag(ones_i) S0 - diag(normed_i) S1)``.
 
-    With ``y = gamma (z - mu) / sigma + beta`` and ``z = w * x``, moving ``w`` moves ``mu`` and ``sigma``
-    through every example's patches ``x``. What that does to example i alone are the last two terms.
+    ``o_i`` is the vote that takes the batch statistics as constants.
+    The layer computes ``z = w * x`` and BatchNorm ``y = gamma (z - mu) / sigma + beta``. A change of ``w``
+    changes ``mu`` and ``sigma`` through the patches ``x`` of every example. The last two terms are the effect
+    of this on the risk of example i.
 
     Attributes:
-        ones: ``[E, out]``, mean over the batch's positions of dL_i/dy_i.
-        normed: ``[E, out]``, the same of dL_i/dy_i times the normalised input.
-        normalised: ``[E, out, ...]``, the normalised input itself.
-        scale: ``[out]``, gamma / sigma. It multiplies whole rows, so it need not touch the votes.
-        sums: how to obtain ``sum_ones`` and ``sum_normed``, for whoever has no better way.
+        ones: ``[E, out]``, the mean over the batch's positions of dL_i/dy_i.
+        normed: ``[E, out]``, the mean over the batch's positions of dL_i/dy_i times the normalised input.
+        normalised: ``[E, out, ...]``, the normalised input.
+        scale: ``[out]``, gamma / sigma. It multiplies whole rows, so the sums are scaled instead of the
+            votes.
+        sums: computes ``sum_ones`` and ``sum_normed``. Kernels that have their own way do not call it.
     """
 
     ones: Tensor
@@ -39,16 +42,16 @@ class Mixing:
 
     @property
     def sum_ones(self) -> Tensor:
-        """S0 ``[out, ...]``, sum over batch and positions of the patches."""
+        """S0 ``[out, ...]``: the sum over batch and positions of the patches."""
         return self._sums[0]
 
     @property
     def sum_normed(self) -> Tensor:
-        """S1 ``[out, ...]``, sum over batch and positions of normalised input times patches."""
+        """S1 ``[out, ...]``: the sum over batch and positions of the normalised input times the patches."""
         return self._sums[1]
 
     def add_signs(self, votes: Tensor, examples: slice, channels: slice, sign_sum: Tensor) -> None:
-        """As ``take_off``, then add the signs to that part of the flat sums, in one pass over memory."""
+        """Correct the votes and add their signs to that part of the flat sums, in one pass over memory."""
         ones, normed = self.ones[examples, channels], self.normed[examples, channels]
         by_row = votes.view(*ones.shape, -1)
         add_mixed_signs(
@@ -60,15 +63,15 @@ class Mixing:
             sign_sum.view(by_row.shape[1:]),
         )
 
-    def take_off(self, votes: Tensor, examples: slice, channels: slice) -> None:
-        """Subtract in place from the flat own-path votes ``[few, rows * ...]`` of some examples and rows."""
+    def subtract_from(self, votes: Tensor, examples: slice, channels: slice) -> None:
+        """Subtract both terms in place from flat votes ``[few, rows * ...]`` of some examples and rows."""
         ones, normed = self.ones[examples, channels, None], self.normed[examples, channels, None]
         by_row = votes.view(len(votes), ones.shape[1], -1)
         by_row.addcmul_(ones, self.sum_ones[channels], value=-1)
         by_row.addcmul_(normed, self.sum_normed[channels], value=-1)
 
     def rescale(self, statistics: GradientStatistics) -> None:
-        """Multiply every vote by its row's scale: in the flat sums, once for all examples."""
+        """Multiply every vote by the scale of its row, in the flat sums and once for all examples."""
         n_out = len(self.scale)
         scale = self.scale.to(statistics.total.dtype)[:, None]
         statistics.total.view(n_out, -1).mul_(scale)

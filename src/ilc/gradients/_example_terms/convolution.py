@@ -10,11 +10,11 @@ from torch.nn import functional as F
 from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 
 from ilc._precision import wide_type
-from ilc.gradients._example_terms.terms import Shares, product, whole
+from ilc.gradients._example_terms.terms import ExampleTerms, product, undivided
 from ilc.kernels._compiled import usable
 from ilc.kernels._convolution_signs import Window, convolution_signs
 
-# Measured on CPUs: a convolution wins where each weight collects from more positions than these.
+# Measured on CPUs: a convolution is faster if each weight collects from more positions than this.
 _MANY_POSITIONS = 64
 
 _WEIGHT_GRADIENT: dict[int, Callable[..., Tensor]] = {3: conv1d_weight, 4: conv2d_weight, 5: conv3d_weight}
@@ -22,8 +22,8 @@ _WEIGHT_GRADIENT: dict[int, Callable[..., Tensor]] = {3: conv1d_weight, 4: conv2
 Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
 
 
-def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """Output gradient times input patches, with any stride, padding, dilation and groups."""
+def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
+    """The output gradient times the input patches, for any stride, padding, dilation and groups."""
     x, delta, padding = prepared = _prepared(layer, x, delta, layer.weight.dtype)
     many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
     if isinstance(layer, nn.Conv2d) and not many:
@@ -31,7 +31,7 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Share
     else:
         weight = _by_convolution(layer, x, delta, padding)
     weight = weight._replace(signs=_signs_by_kernel(layer, *prepared))
-    return {"weight": weight, "bias": whole(lambda s: delta[s].flatten(2).sum(2))}
+    return {"weight": weight, "bias": undivided(lambda s: delta[s].flatten(2).sum(2))}
 
 
 def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor
 def _prepared(
     layer: Convolution, x: Tensor, delta: Tensor, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-    """Input and output gradient in one type (under autocast they differ), and the zero padding to come."""
+    """Input and output gradient in one type (they differ under autocast), and the remaining zero padding."""
     x, delta = x.to(dtype), delta.to(dtype)
     if layer.padding_mode == "zeros" and not isinstance(layer.padding, str):
         return x, delta, layer.padding
@@ -55,16 +55,16 @@ def _prepared(
     return F.pad(x, layer._reversed_padding_repeated_twice, mode=mode), delta, (0,) * (x.ndim - 2)
 
 
-def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
-    """One convolution whose groups are the examples: no patch is ever written down."""
+def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> ExampleTerms:
+    """The terms by one convolution whose groups are the examples, so that no patch is stored."""
 
     def one_example(values: Tensor) -> Tensor:
-        # Flat first, because an image of one pixel counts as contiguous in any layout, and keeps its strides.
+        # Flat first: an image of one pixel counts as contiguous in any layout and would keep its strides.
         return values.contiguous().view(-1).view(1, -1, *values.shape[2:])
 
     def weight(s: slice) -> Tensor:
         n = len(x[s])
-        shares = _WEIGHT_GRADIENT[x.ndim](
+        terms = _WEIGHT_GRADIENT[x.ndim](
             one_example(x[s]),
             (n * layer.out_channels, *layer.weight.shape[1:]),
             one_example(delta[s]),
@@ -73,15 +73,15 @@ def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple
             layer.dilation,
             n * layer.groups,
         )
-        return shares.view(n, *layer.weight.shape)
+        return terms.view(n, *layer.weight.shape)
 
-    return whole(weight)
+    return undivided(weight)
 
 
 def _signs_by_kernel(
     layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
-    """The kernel for the usual convolutions of images; None for others."""
+    """The kernel for common convolutions of images; None for other convolutions."""
     usual = isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.dilation == (1, 1)
     if not usual or x.dtype != torch.float32 or not (usable(x) and usable(delta)):
         return None
@@ -98,14 +98,14 @@ def _signs_by_kernel(
     return signs
 
 
-def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Shares:
-    """A matrix product with the patches, in the layout ``[out, kernel height, kernel width, in]``."""
+def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> ExampleTerms:
+    """The terms by a matrix product with the patches, in the layout ``[out, height, width, in]``."""
     groups, (kh, kw) = layer.groups, layer.kernel_size
     per_group = x.shape[1] // groups
     height, width = delta.shape[2:]
 
     def weight(s: slice) -> Callable[[slice, Tensor], Tensor]:
-        # Channels last, so that a patch is made of a few long runs of memory.
+        # Channels come last, so that a patch consists of a few long runs of memory.
         padded = F.pad(x[s], (padding[1], padding[1], padding[0], padding[0]))
         padded = padded.permute(0, 2, 3, 1).contiguous()
         n, row, column = padded.stride(0), padded.stride(1), padded.stride(2)
@@ -133,4 +133,4 @@ def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, 
         return weight.permute(0, 2, 3, 1).flatten(1)
 
     n_rows = delta.shape[1] if groups == 1 else 1
-    return Shares(weight, n_rows, restore, arrange, height * width * kh * kw * x.shape[1])
+    return ExampleTerms(weight, n_rows, restore, arrange, height * width * kh * kw * x.shape[1])

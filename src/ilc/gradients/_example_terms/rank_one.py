@@ -1,4 +1,4 @@
-"""Statistics of outer products without writing one of them."""
+"""Statistics of outer products, computed without making the products."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from torch import Tensor
 
 from ilc._precision import wide_type
 from ilc.aggregators import GradientStatistics
-from ilc.gradients._example_terms.terms import RankOne
+from ilc.gradients._example_terms.terms import RankOneTerms
 from ilc.kernels._compiled import usable
 from ilc.kernels._signs import product_of_signs
 
 
-def summed_outer_products(votes: RankOne, parameter: Tensor, also: Sequence[str]) -> GradientStatistics:
+def sums_of_outer_products(votes: RankOneTerms, parameter: Tensor, also: Sequence[str]) -> GradientStatistics:
     """Statistics over ``delta_i x_i^T``, for a layer with one position per example.
 
-    The sign of a product is the product of the signs, so the sum of signs is one matrix product of
-    signs; that of squares one of squares, that of magnitudes one of magnitudes, and the sum of logs an
-    outer sum. Where ``delta * x`` underflows to 0 the elementwise sign
-    would be 0; the product of signs is not, and is what counts: the gradient itself is not zero, only
-    too small for its number format. Likewise the sum of logs stays finite there. A factor that is
-    exactly 0 casts no vote, as ever.
+    The sign of a product is the product of the signs. So the sum of signs is one matrix product of signs. The
+    sum of squares is a product of squares, the sum of magnitudes a product of magnitudes, and the sum of logs
+    an outer sum. Where ``delta * x`` underflows to 0, the sign of the number would be 0, but the product of
+    signs is not. The product of signs counts, because the gradient is not zero, only too small for its number
+    format. The sum of logs stays finite there, too. A factor that is exactly 0 casts no vote.
     """
     delta, x = (factor.to(wide_type(parameter.dtype)) for factor in (votes.delta, votes.x))
     return GradientStatistics(
@@ -48,4 +47,4 @@ _OF_PRODUCTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "square_sum": lambda delta, x: delta.square().T @ x.square(),
     "magnitude_sum": lambda delta, x: delta.abs().T @ x.abs(),
 }
-"""Each of ``ON_REQUEST``, of all outer products at once."""
+"""The sums of ``ON_REQUEST``, for all outer products at once."""

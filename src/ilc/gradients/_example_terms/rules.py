@@ -1,8 +1,8 @@
-"""Each example's share of a layer's parameter gradients, rebuilt from its input and output gradient.
+"""Each example's term of a layer's parameter gradients, rebuilt from the layer's input and output gradient.
 
-One rule per kind of layer. A rule sees the layer, its input ``x [E, ...]`` and the gradient
-``delta [E, ...]`` with respect to its output, and says how to make the shares of any slice of
-examples: so memory never holds more than a few of them.
+There is one rule per kind of layer. A rule sees the layer, its input ``x [E, ...]`` and the gradient
+``delta [E, ...]`` with respect to its output. It says how to make the terms of any slice of examples, so that
+memory never holds more than a few of them.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from torch.nn import functional as F
 
 from ilc._precision import wide_type, widened
 from ilc.gradients._example_terms.convolution import convolution, convolution_gradient
-from ilc.gradients._example_terms.terms import RankOne, Shares, product, whole
+from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms, product, undivided
 
 
-def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares | RankOne]:
-    """As ``linear_with_every_product``, but a product of signs where there is one position per example."""
+def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms | RankOneTerms]:
+    """Outer products if there is one position per example, else ``linear_with_every_product``."""
     every = linear_with_every_product(layer, x, delta)
     if x[0].numel() != x.shape[-1]:
         return {**every}
-    return {**every, "weight": RankOne(delta.flatten(1), x.flatten(1))}
+    return {**every, "weight": RankOneTerms(delta.flatten(1), x.flatten(1))}
 
 
-def linear_with_every_product(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """``y = x W^T + b``, summed over whatever axes lie between examples and features."""
+def linear_with_every_product(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
+    """The rule of ``y = x W^T + b``, summed over all axes between examples and features."""
     x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
-    return {"weight": _products(x, delta), "bias": whole(lambda s: delta[s].sum(1))}
+    return {"weight": _products(x, delta), "bias": undivided(lambda s: delta[s].sum(1))}
 
 
-def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """The same with every product written out, for whoever takes something off it."""
-    return {"weight": _products(x[:, None], delta[:, None]), "bias": whole(lambda s: delta[s].clone())}
+def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
+    """Every product written out, as the correction for BatchNorm needs it."""
+    return {"weight": _products(x[:, None], delta[:, None]), "bias": undivided(lambda s: delta[s].clone())}
 
 
 def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
@@ -43,15 +43,15 @@ def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
     return delta.to(dtype).T @ x.to(dtype)
 
 
-def _products(x: Tensor, delta: Tensor) -> Shares:
+def _products(x: Tensor, delta: Tensor) -> ExampleTerms:
     """From ``x [E, positions, in]`` and ``delta [E, positions, out]``."""
-    return Shares(
+    return ExampleTerms(
         lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch), delta.shape[-1]
     )
 
 
-def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """Scale and shift of BatchNorm; the normalised input is that of the whole batch."""
+def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
+    """The rule of BatchNorm's scale and shift. The input is normalised by the whole batch."""
     if layer.training or layer.running_mean is None:
         normalised = F.batch_norm(x, None, None, training=True, eps=layer.eps)
     else:
@@ -59,13 +59,13 @@ def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, Shares]:
     return _scale_and_shift(lambda s: normalised[s], delta, keep=(1,))
 
 
-def group_norm(layer: nn.GroupNorm, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """Scale and shift of GroupNorm."""
+def group_norm(layer: nn.GroupNorm, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
+    """The rule of GroupNorm's scale and shift."""
     return _scale_and_shift(lambda s: F.group_norm(x[s], layer.num_groups, eps=layer.eps), delta, keep=(1,))
 
 
-def layer_norm(layer: nn.LayerNorm, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """Scale and shift of LayerNorm."""
+def layer_norm(layer: nn.LayerNorm, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
+    """The rule of LayerNorm's scale and shift."""
     last = tuple(range(x.ndim - len(layer.normalized_shape), x.ndim))
     shape = list(layer.normalized_shape)
     return _scale_and_shift(lambda s: F.layer_norm(x[s], shape, eps=layer.eps), delta, keep=last)
@@ -73,20 +73,20 @@ def layer_norm(layer: nn.LayerNorm, x: Tensor, delta: Tensor) -> dict[str, Share
 
 def _scale_and_shift(
     normalised: Callable[[slice], Tensor], delta: Tensor, keep: tuple[int, ...]
-) -> dict[str, Shares]:
+) -> dict[str, ExampleTerms]:
     axes = [axis for axis in range(1, delta.ndim) if axis not in keep]
 
     def reduce(values: Tensor) -> Tensor:
         return values.sum(axes) if axes else values.clone()
 
     return {
-        "weight": whole(lambda s: reduce(delta[s] * normalised(s)), 2 * delta[0].numel()),
-        "bias": whole(lambda s: reduce(delta[s])),
+        "weight": undivided(lambda s: reduce(delta[s] * normalised(s)), 2 * delta[0].numel()),
+        "bias": undivided(lambda s: reduce(delta[s])),
     }
 
 
-def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, Shares]:
-    """Rows of the table that the example looked up."""
+def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
+    """The rule of embeddings: an example's term lies in the rows of the table that it looked up."""
     indices, delta = x.reshape(len(x), -1), widened(delta.reshape(len(x), -1, layer.embedding_dim))
     if layer.padding_idx is not None:
         delta = delta * (indices != layer.padding_idx).unsqueeze(-1)
@@ -95,10 +95,10 @@ def embedding(layer: nn.Embedding, x: Tensor, delta: Tensor) -> dict[str, Shares
         table = delta.new_zeros(len(indices[s]), layer.num_embeddings, layer.embedding_dim)
         return table.scatter_add_(1, indices[s].unsqueeze(-1).expand_as(delta[s]), delta[s])
 
-    return {"weight": whole(weight)}
+    return {"weight": undivided(weight)}
 
 
-Rule = Callable[[Any, Tensor, Tensor], Mapping[str, Shares | RankOne]]
+Rule = Callable[[Any, Tensor, Tensor], Mapping[str, ExampleTerms | RankOneTerms]]
 
 RULES: dict[type[nn.Module], Rule] = {
     nn.Linear: linear,
@@ -112,21 +112,21 @@ RULES: dict[type[nn.Module], Rule] = {
     nn.LayerNorm: layer_norm,
     nn.Embedding: embedding,
 }
-"""Exact types only: a subclass may compute something else."""
+"""The rules by exact type, because a subclass may compute something else."""
 
 WRITTEN_OUT: dict[type[nn.Module], Rule] = {**RULES, nn.Linear: linear_with_every_product}
-"""The same without a product of signs."""
+"""The same rules, but linear layers write out every product."""
 
 
 class BelowBatchNorm(NamedTuple):
-    """What following a BatchNorm into the layer below it takes.
+    """What the correction for BatchNorm needs from the layer below it.
 
     Attributes:
-        shares: as in ``RULES``, its weight written out in rows of output channels.
+        terms: a rule as in ``RULES``, with the weight written out in rows of output channels.
         gradient: the weight's gradient from a whole batch.
     """
 
-    shares: Callable[[Any, Tensor, Tensor], Mapping[str, Shares]]
+    terms: Callable[[Any, Tensor, Tensor], Mapping[str, ExampleTerms]]
     gradient: Callable[[Any, Tensor, Tensor], Tensor]
 
 
@@ -136,4 +136,4 @@ BELOW_BATCH_NORM: dict[type[nn.Module], BelowBatchNorm] = {
     nn.Conv2d: BelowBatchNorm(convolution, convolution_gradient),
     nn.Conv3d: BelowBatchNorm(convolution, convolution_gradient),
 }
-"""The layers into which the influence of batch statistics can be followed."""
+"""The layers below BatchNorm whose votes can be corrected for the batch statistics."""

@@ -1,4 +1,4 @@
-"""How to obtain each example's share of one parameter's gradient."""
+"""How to obtain each example's term of one parameter's gradient."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import torch
 from torch import Tensor
 
 
-class Shares(NamedTuple):
-    """How to obtain the shares of one parameter.
+class ExampleTerms(NamedTuple):
+    """How to obtain the examples' terms of one parameter's gradient.
 
     Attributes:
-        of: for a slice of examples, how to obtain any slice of rows of their shares,
-            ``[examples, rows, ...]``, in memory that the caller may overwrite: a new one, or the
-            flat scratch memory given. A parameter of one row is obtained whole.
-        n_rows: rows of a share, in whatever layout is fastest.
-        restore: from a reduction over examples, flat in that layout, to the parameter's own.
-        arrange: the way back, for a weight: from the parameter's layout to ``[out, ...]`` in that one.
-        signs: where there is a kernel for it, the sum over all examples of the signs of the shares less
-            ``ones S0 + normed S1``, of ``Mixing``'s ``ones``, ``normed`` and ``normalised``, in the
-            parameter's own layout.
-        extra: elements that ``of`` needs per example beside the share itself.
+        of: takes a slice of examples and returns a function. That function takes a slice of rows and flat
+            scratch memory, and returns the terms ``[examples, rows, ...]``. The caller may overwrite them.
+            They lie in new memory or in the scratch memory. A parameter with one row comes as a whole.
+        n_rows: the number of rows of a term, in the layout that is fastest.
+        restore: takes a sum over examples, flat in that layout, to the parameter's own layout.
+        arrange: the way back for a weight: from the parameter's layout to ``[out, ...]`` in that layout.
+        signs: a kernel, if there is one. It takes ``ones``, ``normed`` and ``normalised`` of a
+            ``BatchNormCorrection`` and returns the sum over examples of the signs of the corrected terms, in
+            the parameter's own layout.
+        extra: the number of elements per example that ``of`` needs besides the term itself.
     """
 
     of: Callable[[slice], Callable[[slice, Tensor], Tensor]]
@@ -33,8 +33,8 @@ class Shares(NamedTuple):
     signs: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None
 
 
-class RankOne(NamedTuple):
-    """Shares that are outer products ``delta_i x_i^T``, of which sums are known without any of them.
+class RankOneTerms(NamedTuple):
+    """Terms that are outer products ``delta_i x_i^T``. Their sums can be found without making any of them.
 
     Attributes:
         delta: ``[E, out]``.
@@ -45,13 +45,13 @@ class RankOne(NamedTuple):
     x: Tensor
 
 
-def whole(of: Callable[[slice], Tensor], extra: int = 0) -> Shares:
-    """Shares too small to be worth dividing into rows."""
-    return Shares(lambda s: lambda rows, scratch: of(s), extra=extra)
+def undivided(of: Callable[[slice], Tensor], extra: int = 0) -> ExampleTerms:
+    """Terms that are too small to be divided into rows."""
+    return ExampleTerms(lambda s: lambda rows, scratch: of(s), extra=extra)
 
 
 def product(a: Tensor, b: Tensor, scratch: Tensor) -> Tensor:
-    """``a @ b`` in scratch memory: asking the system for new memory costs as much as the product."""
+    """``a @ b`` in scratch memory, because new memory from the system costs as much as the product."""
     size = len(a) * a.shape[1] * b.shape[2]
     if scratch.dtype != a.dtype or a.dtype != b.dtype or scratch.numel() < size:
         return a.to(scratch.dtype) @ b.to(scratch.dtype)

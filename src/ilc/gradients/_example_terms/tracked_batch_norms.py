@@ -1,4 +1,4 @@
-"""Each BatchNorm in training mode, and the layer below it, into which its statistics are followed."""
+"""Each BatchNorm in training mode with the layer below it, whose votes depend on the batch statistics."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from torch.utils.hooks import RemovableHandle
 
 from ilc._precision import widened
 from ilc.errors import UserError
-from ilc.gradients._example_terms.batch_norm import Followed, Seen, mixes_examples
-from ilc.gradients._example_terms.batch_norm_correction import Mixing
+from ilc.gradients._example_terms.batch_norm import BatchNormRecord, TrackedBatchNorm, mixes_examples
+from ilc.gradients._example_terms.batch_norm_correction import BatchNormCorrection
 from ilc.gradients._example_terms.rules import BELOW_BATCH_NORM, RULES
-from ilc.gradients._example_terms.terms import Shares, whole
+from ilc.gradients._example_terms.terms import ExampleTerms, undivided
 from ilc.gradients._example_terms.watched_layers import refuse_second_use
 
 _REMEDY = (
@@ -22,113 +22,140 @@ _REMEDY = (
     "(one pass, another vote), or GroupNorm, which does not mix examples"
 )
 
-
-class Following:
-    """The BatchNorms of one pass by the layer that feeds each, found out while the model runs."""
-
-    def __init__(self) -> None:
-        self._followed: list[Followed] = []
-        self._above: dict[nn.Module, Followed] = {}
-
-    def start_local_pass(self) -> None:
-        """From now on BatchNorms hand down only what an example's risk says about its own rows."""
-        for followed in self._followed:
-            followed.local = True
-
-    def votes(self, layer: nn.Module, x: Tensor, delta: Tensor) -> tuple[dict[str, Shares], Mixing] | None:
-        """The votes of a layer that feeds a BatchNorm, and what is taken off those for its weight.
-
-        None if it feeds none that the risk reaches. ``delta`` is the gradient with respect to its
-        output, of which the BatchNorm's part is usually all.
-        """
-        followed = self._above.get(layer)
-        if followed is None or followed.seen is None:
-            return None
-        seen, followed.seen = followed.seen, None
-        rule = BELOW_BATCH_NORM[type(layer)]
-        alone = delta is seen.passed
-        if alone:
-            own, ones, normed, scale = seen.own, seen.ones, seen.normed, seen.scale
-        else:  # The output also went elsewhere: no common factor to leave for later.
-            by_channel = [1, -1] + [1] * (delta.ndim - 2)
-            own = seen.own * seen.scale.view(by_channel) + (delta - seen.passed)
-            ones, normed, scale = seen.ones * seen.scale, seen.normed * seen.scale, seen.scale.new_ones(())
-            scale = scale.expand_as(seen.scale)
-        shares = dict(rule.shares(layer, x, own))
-        # A shift of the layer's output is what BatchNorm takes out again, exactly.
-        shares["bias"] = whole(lambda s: (delta[s] - seen.passed[s]).reshape(*delta[s].shape[:2], -1).sum(2))
-        arrange = shares["weight"].arrange
-
-        def sums() -> tuple[Tensor, Tensor]:
-            one_example = widened(x).sum(0, keepdim=True)
-            sum_ones = rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
-            return arrange(sum_ones), arrange(rule.gradient(layer, x, seen.normalised))
-
-        return shares, Mixing(ones, normed, seen.normalised, scale, sums)
+Collect = Callable[[nn.Module, BatchNormRecord], None]
 
 
 @contextmanager
-def following(
-    model: nn.Module, collect: Callable[[nn.Module, Seen], None], starts: list[GradientEdge]
-) -> Iterator[Following]:
-    """Follow every BatchNorm in training mode; ``collect(layer, seen)`` gets what it saw.
+def track_batch_norms(
+    model: nn.Module, collect: Collect, starts: list[GradientEdge]
+) -> Iterator[TrackedBatchNorms]:
+    """Track every BatchNorm in training mode during one forward pass and its two backward passes.
 
-    A BatchNorm on data, below which there is nothing to learn, needs no following: its statistics
-    change no weight's influence. ``starts`` gets the parameters of such ones.
+    The second backward pass is the local one. In it ``collect(layer, record)`` gets what each BatchNorm saw.
+
+    A BatchNorm on data needs no tracking, because nothing below it is trained. ``starts`` gets the parameters
+    of such a BatchNorm.
 
     Raises:
-        UserError: a BatchNorm of unknown kind, used twice, or whose input is not the very output of a
-            layer of ``BELOW_BATCH_NORM``.
+        UserError: a BatchNorm is of an unknown kind or is used twice, or its input is not the very output of
+            a layer of ``BELOW_BATCH_NORM``.
     """
-    self = Following()
-    names = {
-        layer: f"{name or 'the model'} ({type(layer).__name__})" for name, layer in model.named_modules()
-    }
-    below: dict[Node, nn.Module] = {}
-    called: set[nn.Module] = set()
+    tracked = TrackedBatchNorms(model, collect, starts)
+    handles: list[RemovableHandle] = []
+    for layer in model.modules():
+        if type(layer) in BELOW_BATCH_NORM:
+            handles.append(layer.register_forward_hook(tracked.note_output))
+        elif mixes_examples(layer):
+            handles.append(layer.register_forward_hook(tracked.replace_output))
+    try:
+        yield tracked
+    finally:
+        tracked.forget()
+        for handle in handles:
+            handle.remove()
 
-    def remember(layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
+
+class TrackedBatchNorms:
+    """The BatchNorms of one pass, and for each layer that feeds one, which BatchNorm that is."""
+
+    def __init__(self, model: nn.Module, collect: Collect, starts: list[GradientEdge]) -> None:
+        self._collect = collect
+        self._starts = starts
+        self._names = {
+            layer: f"{name or 'the model'} ({type(layer).__name__})" for name, layer in model.named_modules()
+        }
+        self._called: set[nn.Module] = set()
+        self._layer_of_node: dict[Node, nn.Module] = {}
+        self._all: list[TrackedBatchNorm] = []
+        self._fed_by: dict[nn.Module, TrackedBatchNorm] = {}
+
+    def note_output(self, layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
+        """Forward hook of a layer that may feed a BatchNorm: note the graph node of its output.
+
+        If the network changes the output in place, the output gets another node and is no longer found.
+        """
         if output.grad_fn is not None:
-            # What happens to the output in place gives it another node.
-            below[output.grad_fn] = layer
+            self._layer_of_node[output.grad_fn] = layer
 
-    def replace(layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
-        refuse_second_use(layer, called, names[layer].rpartition(" ")[0])
+    def replace_output(
+        self, layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor
+    ) -> Tensor | None:
+        """Forward hook of a BatchNorm: give its output a backward pass that can be switched."""
+        refuse_second_use(layer, self._called, self._names[layer].rpartition(" ")[0])
         x = arguments[0]
         if not output.requires_grad:
             return None
         if type(layer) not in RULES:
-            raise UserError(f"the batch statistics of {names[layer]} cannot be followed: {_REMEDY}")
-        followed = Followed(layer, x, output, lambda seen: collect(layer, seen))
+            raise UserError(f"the batch statistics of {self._names[layer]} cannot be followed: {_REMEDY}")
+        one = TrackedBatchNorm(layer, x, output, lambda record: self._collect(layer, record))
         if x.requires_grad:
-            feeder = below.get(x.grad_fn) if x.grad_fn is not None else None
-            if feeder is None or (type(feeder) is nn.Linear and x.ndim != 2):
-                kinds = ", ".join(kind.__name__ for kind in BELOW_BATCH_NORM)
-                raise UserError(
-                    f"the batch statistics of {names[layer]} cannot be followed, as its input is not the "
-                    f"very output of one of {kinds} with the same channels: {_REMEDY}"
-                )
-            if feeder in self._above:
-                raise UserError(
-                    f"the statistics of both BatchNorms fed by {names[feeder]} cannot be followed: {_REMEDY}"
-                )
-            self._above[feeder] = followed
+            self._fed_by[self._feeder_of(layer, x)] = one
         else:
-            starts.extend(get_gradient_edge(p) for p in layer.parameters() if p.requires_grad)
-        self._followed.append(followed)
-        return followed.replacing(layer, x)
+            self._starts.extend(get_gradient_edge(p) for p in layer.parameters() if p.requires_grad)
+        self._all.append(one)
+        return one.replacing(layer, x)
 
-    handles: list[RemovableHandle] = []
-    for layer in names:
-        if type(layer) in BELOW_BATCH_NORM:
-            handles.append(layer.register_forward_hook(remember))
-        elif mixes_examples(layer):
-            handles.append(layer.register_forward_hook(replace))
-    try:
-        yield self
-    finally:
-        below.clear()  # Nodes are the graph, whose hooks and contexts hold on to all of this.
-        self._followed.clear()
-        self._above.clear()
-        for handle in handles:
-            handle.remove()
+    def _feeder_of(self, layer: nn.Module, x: Tensor) -> nn.Module:
+        """The layer whose output is the input ``x`` of this BatchNorm."""
+        feeder = self._layer_of_node.get(x.grad_fn) if x.grad_fn is not None else None
+        if feeder is None or (type(feeder) is nn.Linear and x.ndim != 2):
+            kinds = ", ".join(kind.__name__ for kind in BELOW_BATCH_NORM)
+            raise UserError(
+                f"the batch statistics of {self._names[layer]} cannot be followed, as its input is not the "
+                f"very output of one of {kinds} with the same channels: {_REMEDY}"
+            )
+        if feeder in self._fed_by:
+            name = self._names[feeder]
+            raise UserError(f"the statistics of both BatchNorms fed by {name} cannot be followed: {_REMEDY}")
+        return feeder
+
+    def start_local_pass(self) -> None:
+        """Switch every BatchNorm to the local backward pass.
+
+        From now on it hands down only the derivative of an example's risk with respect to the example's own
+        rows.
+        """
+        for one in self._all:
+            one.local = True
+
+    def votes(
+        self, layer: nn.Module, x: Tensor, delta: Tensor
+    ) -> tuple[dict[str, ExampleTerms], BatchNormCorrection] | None:
+        """The terms of a layer that feeds a BatchNorm, and the correction of the terms of its weight.
+
+        None if the layer feeds no BatchNorm that the risk reaches. ``delta`` is the gradient with respect to
+        the layer's output. It usually comes from the BatchNorm only.
+        """
+        one = self._fed_by.get(layer)
+        if one is None or one.record is None:
+            return None
+        record, one.record = one.record, None
+        rule = BELOW_BATCH_NORM[type(layer)]
+        if delta is record.passed:  # The output goes to the BatchNorm only.
+            own, ones, normed, scale = record.own, record.ones, record.normed, record.scale
+        else:
+            # The output also goes elsewhere, and the gradient from there has no factor ``scale``. So the
+            # factor is applied here and the correction gets a scale of one.
+            by_channel = [1, -1] + [1] * (delta.ndim - 2)
+            own = record.own * record.scale.view(by_channel) + (delta - record.passed)
+            ones, normed = record.ones * record.scale, record.normed * record.scale
+            scale = record.scale.new_ones(()).expand_as(record.scale)
+        terms = dict(rule.terms(layer, x, own))
+        # BatchNorm subtracts a shift of the layer's output again. So the bias gets only what goes elsewhere.
+        terms["bias"] = undivided(
+            lambda s: (delta[s] - record.passed[s]).reshape(*delta[s].shape[:2], -1).sum(2)
+        )
+        arrange = terms["weight"].arrange
+
+        def sums() -> tuple[Tensor, Tensor]:
+            one_example = widened(x).sum(0, keepdim=True)
+            sum_ones = rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
+            return arrange(sum_ones), arrange(rule.gradient(layer, x, record.normalised))
+
+        return terms, BatchNormCorrection(ones, normed, record.normalised, scale, sums)
+
+    def forget(self) -> None:
+        """Release the graph, whose hooks hold on to this object."""
+        self._layer_of_node.clear()
+        self._all.clear()
+        self._fed_by.clear()

@@ -1,4 +1,4 @@
-"""The layers that have parameters, and what passes through them in one forward and backward pass."""
+"""The layers that have parameters, and what passes through them in one forward and one backward pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Collect = Callable[[nn.Module, Tensor, Tensor], None]
 
 
 def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.Module, dict[str, str]]:
-    """Layers with trainable parameters of their own: their keys and the parameters' full names."""
+    """The layers with trainable parameters of their own, each with its keys and the full names."""
     if any(hasattr(part, "_orig_mod") or part._compiled_call_impl is not None for part in model.modules()):
         raise UserError(
             "votes per example cannot look inside a compiled model: give the one before torch.compile, or "
@@ -58,20 +58,21 @@ def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.M
 def watched(
     layers: dict[nn.Module, dict[str, str]], collect: Collect, starts: list[GradientEdge]
 ) -> Iterator[None]:
-    """Call ``collect(layer, input, output gradient)`` for each layer as the backward pass gets there.
+    """Call ``collect(layer, input, output gradient)`` for each layer when the backward pass reaches it.
 
-    ``starts`` fills with the outputs of layers below which there is nothing to learn: who asks autograd
-    for their gradients has every layer passed, and no weight gradient computed on the way.
+    ``starts`` is filled with the outputs of those layers below which nothing is trained. A caller that asks
+    autograd for the gradients of these outputs makes the backward pass go through every layer. Autograd then
+    computes no weight gradients.
     """
     called: set[nn.Module] = set()
 
     def watch(layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
-        if not output.requires_grad:  # Called under no_grad: a pass that is none of the risk's.
+        if not output.requires_grad:  # Called under no_grad, so the risk does not depend on this call.
             return
         refuse_second_use(layer, called, name_of(layers[layer]))
         x = arguments[0]
         if not x.requires_grad:
-            # The edge rather than the tensor, because the network may go on to change that in place.
+            # The edge is kept instead of the tensor, because the network may change the tensor in place.
             starts.append(get_gradient_edge(output))
         x = x.detach()
         output.register_hook(lambda delta: _in_full_precision(collect, layer, x, delta))  # type: ignore[no-untyped-call]
@@ -86,13 +87,13 @@ def watched(
                 "pass, so its votes are unknown: freeze it, call it, or use gradients='per_example_loss'"
             )
     finally:
-        starts.clear()  # Edges hold on to the graph, whose hooks hold on to this list.
+        starts.clear()  # The edges keep the graph alive, whose hooks keep this list alive.
         for handle in handles:
             handle.remove()
 
 
 def name_of(names: dict[str, str]) -> str:
-    """The layer's name from those of its parameters."""
+    """The layer's name, taken from the names of its parameters."""
     return next(iter(names.values())).rpartition(".")[0] or "the model"
 
 
@@ -110,7 +111,7 @@ def refuse_second_use(layer: nn.Module, called: set[nn.Module], name: str) -> No
     """Note that the layer was called.
 
     Raises:
-        UserError: it was before.
+        UserError: it was called before in this pass.
     """
     if layer in called:
         raise UserError(

@@ -1,1 +1,1 @@
-"""What surrounds the passes of a step: losses of examples, buffers over several passes, checks of the graph."""
+"""What surrounds the passes of a step: losses of examples, buffers over several passes, graph checks."""

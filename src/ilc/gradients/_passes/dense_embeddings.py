@@ -1,4 +1,4 @@
-"""Embeddings with sparse gradients, which cast their votes as dense ones."""
+"""Dense gradients for embeddings that were made with sparse ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch import nn
 
 @contextmanager
 def dense_embeddings(model: nn.Module) -> Iterator[None]:
-    """Passes in which the model's embeddings have dense gradients, whatever ``sparse=`` they were made with.
+    """Give the model's embeddings dense gradients, whatever their option ``sparse`` is.
 
-    Votes are counted for every row of the table, so nothing is sparse once environments are added up, and
-    ``torch.func`` cannot follow sparse gradients.
+    Votes are counted for every row of the table, so the sums over environments are dense anyway.
+    ``torch.func`` cannot differentiate with sparse gradients.
     """
     sparse = [
         layer

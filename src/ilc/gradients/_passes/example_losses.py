@@ -1,4 +1,4 @@
-"""How the loss of each example is obtained: all at once where ``vmap`` can follow it, else one by one."""
+"""The loss of each example: all losses at once if ``vmap`` can follow the loss function, else one by one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from ilc.errors import UserError
 from ilc.gradients._environment import as_objective, trainable_parameters
 from ilc.gradients._passes.example_objectives import example_objectives
-from ilc.gradients._trials.findings import step_of, verdicts
-from ilc.gradients._trials.trial_passes import copied, trial
+from ilc.gradients._trials.findings import current_step, findings
+from ilc.gradients._trials.trial_passes import copied, trial_passes
 from ilc.objectives import Objective, ObjectiveFunction
 
 _QUESTION = "whether losses go one by one"
@@ -18,47 +18,47 @@ _QUESTION = "whether losses go one by one"
 def losses_of_examples(
     model: nn.Module, loss_fn: ObjectiveFunction, outputs: Tensor, targets: Tensor
 ) -> Objective:
-    """``example_objectives``, in the way that was found to work.
+    """Compute ``example_objectives`` in the way that ``check_losses`` found to work.
 
     Raises:
-        UserError: as there.
+        UserError: as for ``example_objectives``.
     """
-    step = step_of(model)
+    step = current_step(model)
     one_by_one = step is not None and step.known.get(_QUESTION, False)
     return example_objectives(loss_fn, outputs, targets, one_by_one)
 
 
 def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor) -> None:
-    """When model and loss are first met or no longer what they were, try the loss on two examples.
+    """Try the loss on two examples, when model and loss are new or have changed.
 
-    One that looks at numbers (``.item()``, a branch, a mask of examples) goes one by one.
+    A loss that looks at numbers (``.item()``, a branch, a mask of examples) goes one example at a time.
 
     Raises:
-        UserError: the loss of one example depends on what that of another has left behind.
+        UserError: the loss keeps state, so that the risk of one example depends on another example.
     """
-    known = verdicts(model, loss_fn)
+    known = findings(model, loss_fn)
     if _QUESTION in known:
         return
-    trainable_parameters(model)  # Refuses a model that no pass should touch yet.
+    trainable_parameters(model)  # This refuses a model before any pass touches it.
     few = [0, len(inputs) - 1]
-    with trial(model, loss_fn, inputs) as passes:
-        passes.start()
+    with trial_passes(model, loss_fn, inputs) as passes:
+        passes.reset()
         outputs = model(torch.stack(copied(inputs, few)).flatten(0, 1))
         if not isinstance(outputs, Tensor) or len(outputs) != len(few):
-            return  # The step itself will say so.
+            return  # The step itself reports this.
         outputs = outputs.detach()
         if outputs.is_floating_point():
             outputs.requires_grad_()
 
         def last(*examples: int) -> Tensor:
-            passes.start()
+            passes.reset()
             for i in examples:
                 (y,) = copied(targets, [few[i]])
                 risk = as_objective(loss_fn(outputs[i : i + 1].clone(), y)).risk.detach()
             return risk
 
         try:
-            passes.start()
+            passes.reset()
             example_objectives(loss_fn, outputs.clone(), torch.stack(copied(targets, few)))
             known[_QUESTION] = False
         except UserError:

@@ -1,4 +1,4 @@
-"""Loss, risk and penalty of each example of a batch."""
+"""The loss, the risk and the penalty of each example of a batch."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def example_objectives(
     Each example is a batch of one. ``one_by_one`` is for losses that ``vmap`` cannot follow.
 
     Raises:
-        UserError: not one example per environment, outputs that are not one tensor with a row per
-            example, or a risk that is no scalar or reaches no parameter.
+        UserError: an environment does not have exactly one example, the outputs are not one tensor with a row
+            per example, or the risk is no scalar or depends on no parameter.
     """
     if targets.shape[1] != 1:
         raise UserError(

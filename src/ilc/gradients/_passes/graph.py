@@ -1,4 +1,4 @@
-"""What the graph behind a loss says: whose parameters it reaches, and checkpoints of the wrong kind."""
+"""What the graph behind a loss shows: the parameters that it reaches, and unsupported checkpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weakref import WeakSet
 from torch import Tensor, nn
 
 from ilc.errors import UserError
-from ilc.gradients._trials.findings import step_of
+from ilc.gradients._trials.findings import current_step
 
 _QUESTION = "whether the graph was looked through"
 _DEEPEST = 3
@@ -20,13 +20,13 @@ _seen_outside_a_step: WeakSet[nn.Module] = WeakSet()
 
 
 def check_graph(loss: Tensor, model: nn.Module) -> None:
-    """Look through the graph behind a loss, when model and loss are first met or no longer what they were.
+    """Search the graph behind a loss, when model and loss are new or have changed.
 
     Raises:
-        UserError: it has activation checkpoints of the kind whose gradients ``torch.autograd.grad`` leaves
-            out, with or without an error; or parameters that are none of the model's, which nothing trains.
+        UserError: the graph has activation checkpoints of the kind that ``torch.autograd.grad`` does not
+            support; or it has parameters that do not belong to the model, so that nothing would train them.
     """
-    step = step_of(model)
+    step = current_step(model)
     if (_QUESTION in step.known) if step else (model in _seen_outside_a_step):
         return
     leaves = _leaves(loss)
@@ -57,7 +57,7 @@ def _not_trained(leaf: Tensor, name: str | None) -> str:
 
 
 def _leaves(loss: Tensor) -> list[Tensor]:
-    """The tensors at the ends of the graph that want a gradient."""
+    """The tensors at the ends of the graph that need a gradient."""
     waiting, visited, leaves = [loss.grad_fn], set(), []
     while waiting:
         node = waiting.pop()
@@ -66,7 +66,7 @@ def _leaves(loss: Tensor) -> list[Tensor]:
         visited.add(node)
         if node.name() == "CheckpointFunctionBackward":
             raise UserError(
-                "activation checkpointing with use_reentrant=True gives gradients to loss.backward() alone: "
+                "activation checkpointing with use_reentrant=True gives gradients to loss.backward() only: "
                 "call torch.utils.checkpoint.checkpoint(..., use_reentrant=False)"
             )
         variable = getattr(node, "variable", None)
@@ -79,7 +79,7 @@ def _leaves(loss: Tensor) -> list[Tensor]:
 def _held(  # noqa: PLR0912
     value: Any, name: str, depth: int
 ) -> Iterator[tuple[int, str]]:
-    """The trainable tensors that a loss holds, by identity, and how it calls them."""
+    """The identity of each trainable tensor that a loss holds, with its name there."""
     if depth > _DEEPEST:
         return
     if isinstance(value, Tensor):

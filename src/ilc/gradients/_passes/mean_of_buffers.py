@@ -1,4 +1,4 @@
-"""Buffers over several passes: every environment starts from the same, and they end as the mean."""
+"""Buffers over several passes: every environment starts from the same values, and the mean remains."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from ilc.errors import UserError
 
 
 class MeanOfBuffers:
-    """Lets environments update the model's buffers from the same start; leaves their mean over environments.
+    """Lets every environment update the model's buffers from the same start, and leaves the mean in them.
 
-    A buffer may be written in place or assigned anew: afterwards the model has the tensor it had before, with
-    new values. One tensor in several places, or several in the same memory, stay so during the passes. Means
-    of whole numbers and of truth values are rounded. In evaluation mode nothing is expected to move.
+    A pass may write a buffer in place or assign a new tensor. Afterwards the model has the same tensor as
+    before, with new values. A tensor that occurs in several places, and tensors that share memory, stay so
+    during the passes. Means of whole numbers and of truth values are rounded. In evaluation mode buffers are
+    not expected to change.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -42,17 +43,17 @@ class MeanOfBuffers:
         return self
 
     def restart(self) -> None:
-        """Give the pass of an environment buffers as they were at the start.
+        """Give the next environment the buffers as they were at the start.
 
-        Copies, because the graph of an earlier pass may still hold the ones that it had.
+        They are copies, because the graph of an earlier pass may still hold the buffers that it had.
         """
         self._put(self._copies(self._start))
 
     def collect(self, n_environments: int = 1) -> None:
-        """Add what a pass over some environments left, which is their mean.
+        """Add the buffers after a pass over some environments; they are the mean of these environments.
 
         Raises:
-            UserError: a buffer of another shape than before, or one of two modules that is no longer shared.
+            UserError: a buffer has another shape than before, or two modules no longer share one.
         """
         self._n += n_environments
         for places, buffer, start, total in zip(
@@ -80,7 +81,7 @@ class MeanOfBuffers:
                 buffer.copy_(mean)
 
     def _copies(self, tensors: list[Tensor]) -> list[Tensor]:
-        if self._overlapping:  # Copies overlap alike.
+        if self._overlapping:  # deepcopy keeps shared memory shared.
             return copy.deepcopy([tensor.detach() for tensor in tensors])
         return [tensor.clone() for tensor in tensors]
 
@@ -91,7 +92,7 @@ class MeanOfBuffers:
 
 
 def check_still_one(values: dict[str, Tensor | None]) -> None:
-    """Raise UserError unless these buffers, which were one, still are."""
+    """Raise UserError unless these buffers, which were one tensor, still are one."""
     if len(set(map(id, values.values()))) > 1:
         raise UserError(
             f"{' and '.join(values)} are one buffer, and the forward pass assigns one of them anew: write it "
@@ -100,7 +101,7 @@ def check_still_one(values: dict[str, Tensor | None]) -> None:
 
 
 def overlapping(buffers: Iterable[Tensor]) -> set[int]:
-    """The ``id`` of those whose memory another one has too."""
+    """The ``id`` of every buffer that shares its memory with another one."""
     owners: dict[tuple[torch.device, int], list[Tensor]] = {}
     for buffer in buffers:
         if buffer.layout == torch.strided and buffer.numel():
@@ -109,7 +110,7 @@ def overlapping(buffers: Iterable[Tensor]) -> set[int]:
 
 
 def is_continuous(buffer: Tensor) -> bool:
-    """Whether a mean of such buffers is one too; that of whole numbers and truth values has to be rounded."""
+    """Whether the mean needs no rounding. Means of whole numbers and truth values do."""
     return buffer.is_floating_point() or buffer.is_complex()
 
 
@@ -118,14 +119,14 @@ def _sum_type(buffer: Tensor) -> torch.dtype:
 
 
 def change_of(start: Tensor, now: Tensor) -> Tensor:
-    """What is added up over environments: continuous values, or the difference of whole numbers."""
+    """What is summed over environments: continuous values, or the change of whole numbers."""
     if is_continuous(start):
         return now.to(_sum_type(start))
     return now.to(start.dtype).long() - start.long()
 
 
 def mean_of(start: Tensor, total: Tensor, n: int) -> Tensor:
-    """The mean of ``n`` buffers from the sum of ``change_of``; whole numbers rounded, a half upwards."""
+    """The mean of ``n`` buffers from the sum of ``change_of``. Whole numbers are rounded, halves upwards."""
     if is_continuous(start):
         return total / n
     return (start.long() + torch.div(2 * total + n, 2 * n, rounding_mode="floor")).to(start.dtype)

@@ -1,4 +1,4 @@
-"""What a step that ends with an error takes back."""
+"""Buffers that are put back when a step ends with an error."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import nn
 
 
 @contextmanager
-def buffers_put_back_after_errors(model: nn.Module) -> Iterator[None]:
-    """Leave the model's buffers as they were before passes that end with an error, such as a refusal."""
+def buffers_restored_after_errors(model: nn.Module) -> Iterator[None]:
+    """Put the model's buffers back if a pass ends with an error, such as a refusal."""
     modules = [
         (module._buffers, dict(module._buffers.items())) for module in model.modules() if len(module._buffers)
     ]
@@ -20,7 +20,7 @@ def buffers_put_back_after_errors(model: nn.Module) -> Iterator[None]:
         yield
     except BaseException:
         for buffers, kept in modules:
-            if isinstance(buffers, dict):  # In a scripted module, assigning anew writes in place.
+            if isinstance(buffers, dict):  # A scripted module writes in place when a buffer is assigned.
                 buffers.clear()
                 buffers.update(kept)
         with torch.no_grad():

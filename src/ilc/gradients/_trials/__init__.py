@@ -1,1 +1,1 @@
-"""Trial passes of a first step, which find out what a model and its loss allow and change nothing."""
+"""Trials: passes that find out what a model and its loss allow, and leave both as they were."""

@@ -1,4 +1,4 @@
-"""What was found out about a model, for as long as the model and the loss are what they were then."""
+"""What the trials found out about a model, valid while the model and the loss stay as they were then."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from weakref import WeakKeyDictionary, ref
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ilc.gradients._trials.fingerprint import ground
+from ilc.gradients._trials.fingerprint import fingerprint
 
-Verdicts = dict[Any, Any]
-"""By the question, which says the kinds and sizes of tensors that it is about."""
+Findings = dict[Any, Any]
+"""Answers by question. A question names the types and sizes of the tensors for which its answer holds."""
 
-_MOST_GROUNDS = 16
+_MOST_FINGERPRINTS = 16
 
 
 class Step(NamedTuple):
-    """The step under way, and what is known of its model and loss."""
+    """The step under way, with what is known about its model and loss."""
 
     model: ref[nn.Module]
     loss_fn: Any
-    known: Verdicts
+    known: Findings
 
 
-_found: WeakKeyDictionary[nn.Module, dict[object, Verdicts]] = WeakKeyDictionary()
-_left: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], ...]] = WeakKeyDictionary()
+_found: WeakKeyDictionary[nn.Module, dict[object, Findings]] = WeakKeyDictionary()
+_versions_after_step: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], ...]] = WeakKeyDictionary()
 _now: ContextVar[Step | None] = ContextVar("now", default=None)
 
 
-def verdicts(model: nn.Module, loss_fn: Any) -> Verdicts:
-    """What is known about the model with this loss as they are now; whoever finds out more puts it in."""
-    step = step_of(model)
+def findings(model: nn.Module, loss_fn: Any) -> Findings:
+    """What is known about the model with this loss as they are now. Callers add their own findings."""
+    step = current_step(model)
     return _of(model, loss_fn) if step is None else step.known
 
 
-def step_of(model: nn.Module) -> Step | None:
-    """The step under way, if it is one of this model."""
+def current_step(model: nn.Module) -> Step | None:
+    """The step under way if it belongs to this model, else None."""
     step = _now.get()
     return step if step is not None and step.model() is model else None
 
 
 @contextmanager
-def one_step(model: nn.Module, loss_fn: Any) -> Iterator[Verdicts]:
-    """Around a step: what the verdicts rest on is looked at once, before it."""
-    if _left.get(model) != _versions(model):
+def training_step(model: nn.Module, loss_fn: Any) -> Iterator[Findings]:
+    """Surround a step: model and loss are examined once, before it."""
+    if _versions_after_step.get(model) != _versions(model):
         _found.pop(model, None)
     known = _of(model, loss_fn)
     token = _now.set(Step(ref(model), loss_fn, known))
@@ -55,32 +55,35 @@ def one_step(model: nn.Module, loss_fn: Any) -> Iterator[Verdicts]:
         yield known
     finally:
         _now.reset(token)
-        settled(model)
+        remember_buffers(model)
 
 
-def settled(model: nn.Module) -> None:
-    """Buffers and frozen switches are as a step leaves them: only what comes later is a change by others."""
-    _left[model] = _versions(model)
+def remember_buffers(model: nn.Module) -> None:
+    """Accept the buffers and frozen switches as they are now, after a step.
+
+    A later change to them was made by somebody else, so that the findings are no longer valid.
+    """
+    _versions_after_step[model] = _versions(model)
 
 
-def all_verdicts(model: nn.Module) -> list[Verdicts]:
-    """On every ground so far."""
+def all_findings(model: nn.Module) -> list[Findings]:
+    """The findings for every state of the model so far."""
     return list(_found.get(model, {}).values())
 
 
-def _of(model: nn.Module, loss_fn: Any) -> Verdicts:
-    by_ground = _found.setdefault(model, {})
-    now = ground(model, loss_fn)
-    if now not in by_ground and len(by_ground) >= _MOST_GROUNDS:
-        del by_ground[next(iter(by_ground))]
-    return by_ground.setdefault(now, {})
+def _of(model: nn.Module, loss_fn: Any) -> Findings:
+    by_fingerprint = _found.setdefault(model, {})
+    now = fingerprint(model, loss_fn)
+    if now not in by_fingerprint and len(by_fingerprint) >= _MOST_FINGERPRINTS:
+        del by_fingerprint[next(iter(by_fingerprint))]
+    return by_fingerprint.setdefault(now, {})
 
 
 def _versions(model: nn.Module) -> tuple[tuple[int, int], ...]:
-    """Which tensors, and how often each was written, of those that steps leave alone.
+    """Identity and number of writes of the tensors that steps do not change.
 
-    Whoever loads a state or turns a switch that is a buffer moves them. BatchNorm's statistics, which move
-    all the time, decide nothing.
+    Loading a state or setting a switch that is a buffer changes them. The statistics of BatchNorm are left
+    out: every step changes them, and no decision depends on them.
     """
     return tuple(
         (id(tensor), 0 if tensor.is_inference() else tensor._version)
@@ -92,7 +95,8 @@ def _versions(model: nn.Module) -> tuple[tuple[int, int], ...]:
 
 def _fixed(module: nn.Module) -> Iterator[Tensor]:
     for p in module._parameters.values():
-        if p is not None and not p.requires_grad and p.numel() == 1:  # A switch; more is a network at rest.
+        # A frozen parameter of one element is a switch. A larger one is a frozen part of a network.
+        if p is not None and not p.requires_grad and p.numel() == 1:
             yield p
     for buffer in module._buffers.values():
         if buffer is not None:

@@ -1,4 +1,4 @@
-"""What a decision about a model rests on, as one value that is cheap to make at each step."""
+"""One value that changes when the model or the loss changes, cheap enough to compute at each step."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _GLOBAL_HOOKS = [
     if name.startswith("_global_") and isinstance(hooks, dict)
 ]
 _LONGEST = 32
-"""A longer container is data or a history, which switches nothing."""
+"""A longer container is data or a history. It is no switch."""
 _DEEPEST = 3
 
 
-def ground(*roots: Any) -> tuple[Any, ...]:
-    """A hashable value that moves when the model or the loss is no longer what it was.
+def fingerprint(*roots: Any) -> tuple[Any, ...]:
+    """A hashable value that changes when the model or the loss changes.
 
-    It has the modules, their modes, hooks, plain attributes and parameters, what may be trained, and what
-    user's objects, dictionaries and functions hold, but not the values of tensors. The steps' own work
-    (parameters that move, features that are kept) leaves it as it is.
+    It covers the modules with their modes, hooks, plain attributes and parameters, which parameters are
+    trainable, and the contents of a user's objects, dictionaries and functions. It does not cover the values
+    of tensors. So a training step does not change it, although parameters move and features are stored.
     """
     found: list[Any] = [tuple(hooks) for hooks in _GLOBAL_HOOKS if hooks]
     visited: set[int] = set()
@@ -44,7 +44,7 @@ def _add(  # noqa: PLR0912
 ) -> None:
     kind = type(value)
     if kind in _PLAIN:
-        found.append(str(value) if kind is float else value)  # NaN equals nothing, not even itself.
+        found.append(str(value) if kind is float else value)  # As text, because NaN does not equal itself.
         return
     if isinstance(value, Tensor):
         found.append((value.requires_grad, value.dtype, value.device))
@@ -78,14 +78,14 @@ def _add(  # noqa: PLR0912
     elif isinstance(value, type) or not hasattr(value, "__dict__"):
         found.append(value if isinstance(value, type) else None)
     elif type(value).__module__.partition(".")[0] not in _OTHERS:
-        # Numbers in objects beside the model are mostly counters, of a trainer perhaps.
+        # Numbers in objects beside the model are mostly counters, for example of a trainer.
         for key, one in list(vars(value).items())[:_LONGEST]:
             if type(one) in _FLAGS:
                 found += (key, one)
 
 
 _OTHERS = frozenset({"torch", "builtins", "numpy", *sys.stdlib_module_names} - {"types"})
-"""Whose objects hold no flag of a user; ``types`` has the simple namespace."""
+"""Packages whose objects hold no flag of a user. ``types`` is not among them: it has SimpleNamespace."""
 
 
 def _add_items(items: dict[Any, Any], found: list[Any], visited: set[int], depth: int) -> None:

@@ -1,10 +1,11 @@
-"""What a pass leaves in the model: buffers are followed, what else would reach the next pass is refused."""
+"""State that one environment's pass hands to the next: buffers are averaged, all other state is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +13,9 @@ from torch.utils._pytree import tree_leaves
 
 from ilc.errors import UserError
 from ilc.gradients._environment import as_objective, differentiated, trainable_parameters
-from ilc.gradients._trials.findings import verdicts
-from ilc.gradients._trials.module_state import Memory, differing, nearly_equal
+from ilc.gradients._trials.findings import findings
+from ilc.gradients._trials.held_values import nearly_equal
+from ilc.gradients._trials.module_state import ModuleState, first_difference_of_states
 from ilc.gradients._trials.trial_parameters import zeros_replaced
 from ilc.gradients._trials.trial_passes import (
     buffers_untouched,
@@ -25,124 +27,149 @@ from ilc.gradients._trials.trial_passes import (
 )
 from ilc.objectives import ObjectiveFunction
 
-_QUESTION = "whether passes leave something, if only what none reads"
-"""Beside it stands whether an environment has several examples: one hides more, behind a mean for one."""
+_QUESTION = "whether a pass changes anything, even if no other pass reads it"
+"""Its key also says whether an environment has several examples: with one, a mean may hide a change."""
+
+Batches = Tensor | list[Tensor]
 
 
 @contextmanager
-def nothing_left_behind(
-    model: nn.Module,
-    loss_fn: ObjectiveFunction,
-    inputs: Tensor | list[Tensor],
-    targets: Tensor | list[Tensor],
-    vectorized: bool,
+def no_state_between_environments(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Batches, targets: Batches, vectorized: bool
 ) -> Iterator[None]:
-    """Around the passes of all environments: none of them may see what another left in the model.
+    """Surround the passes of all environments; refuse a model whose passes depend on each other.
 
-    Buffers in training mode are the way's affair: every environment starts from the same and they end as the
-    mean, whether written in place or assigned anew. Everything else that a pass changes (numbers, lists and
-    tensors that are plain attributes, what hooks keep, buffers in evaluation mode) is looked for when a model
-    or its loss is first met, or is no longer what it was, so other steps pay nothing. If anything changed,
-    two environments are tried out in either order: what every pass writes before it reads it, as the old
-    ``weight_norm`` does, is no harm. What a loss that is a module keeps is harm if it changes a risk.
+    Buffers in training mode are no problem. Every environment starts from the same buffers, and they end as
+    the mean over environments. A pass may also change other things: numbers, lists and tensors that are plain
+    attributes, what hooks keep, buffers in evaluation mode. This looks for such changes when a model or its
+    loss is new or has changed, so that other steps cost nothing.
+
+    If a pass changed anything, two environments are tried in both orders. A value that every pass writes
+    before it reads it does no harm, as in the old ``weight_norm``. State of a loss that is a module does harm
+    if it changes a risk.
 
     Args:
         model: called once per environment, or once for many.
         loss_fn: the objective.
         inputs: of each environment.
         targets: of each environment.
-        vectorized: whether what a pass leaves in the model is of no use outside, and is taken away again.
+        vectorized: whether what a pass leaves in the model is useless outside and has to be removed.
 
     Raises:
-        UserError: one environment's pass depends on another's. The model is as it was before.
+        UserError: one environment's pass depends on another's. The model is then as it was before.
     """
-    known, question = verdicts(model, loss_fn), (_QUESTION, _longest(inputs) > 1)
+    known, question = findings(model, loss_fn), (_QUESTION, _longest(inputs) > 1)
     if question in known and not (vectorized and known[question]):
         yield
         return
-    start = [buffer.detach().clone() for buffer in model.buffers()]
-    before = [Memory(model), *(Memory(module, with_buffers=True) for module in modules_of(loss_fn, model))]
+    buffers = [buffer.detach().clone() for buffer in model.buffers()]
+    before = [
+        ModuleState(model),
+        *(ModuleState(module, with_buffers=True) for module in modules_of(loss_fn, model)),
+    ]
     try:
         yield
     except BaseException:
         _restore(before)
         raise
     changed = [
-        f"{whose}.{what}"
-        for whose, held in zip(("model", "loss_fn"), before, strict=False)
-        for what in held.changes()
+        f"{owner}.{name}"
+        for owner, state in zip(("model", "loss_fn"), before, strict=False)
+        for name in state.changes()
     ]
-    if changed:
-        after = before if vectorized else [held.again() for held in before]
-        _restore(before)
-        shown = True
-        if question not in known:
-            with buffers_untouched(model), zeros_replaced(model):
-                with torch.no_grad():
-                    for buffer, value in zip(model.buffers(), start, strict=True):
-                        buffer.copy_(value)
-                shown, reached = _reaches_the_next(model, loss_fn, inputs, targets, before)
-            if not shown:  # A buffer that every pass moves would be refused later anyway.
-                buffers = {f"model.{name}" for name, _ in model.named_buffers()}
-                reached = next((name for name in changed if name in buffers), None)
-                reached = reached and reached.removeprefix("model.")
-            if reached is not None:
-                raise UserError(_message(f"model.{reached}" if reached else changed[0], model.training))
-        _restore(after)
-        if not shown:
-            return
-    known[question] = bool(changed)
+    if not changed:
+        known[question] = False
+        return
+    after = before if vectorized else [state.saved_now() for state in before]
+    _restore(before)
+    conclusive = True
+    if question not in known:
+        with buffers_untouched(model), zeros_replaced(model):
+            _set_buffers(model, buffers)
+            trial = _try_both_orders(model, loss_fn, inputs, targets, before)
+        conclusive, culprit = trial.conclusive, trial.culprit
+        if not conclusive:  # A buffer that every pass changes would be refused in a later step anyway.
+            culprit = _first_buffer(model, changed)
+        if culprit is not None:
+            raise UserError(_message(f"model.{culprit}" if culprit else changed[0], model.training))
+    _restore(after)
+    if conclusive:
+        known[question] = True
 
 
-def _longest(inputs: Tensor | list[Tensor]) -> int:
+def _longest(inputs: Batches) -> int:
+    """The number of examples in the largest environment."""
     return inputs.shape[1] if isinstance(inputs, Tensor) else max((len(x) for x in inputs), default=0)
 
 
-def _restore(everything: list[Memory]) -> None:
-    for held in everything:
-        held.restore()
+def _restore(states: list[ModuleState]) -> None:
+    for state in states:
+        state.restore()
 
 
-def _reaches_the_next(
-    model: nn.Module,
-    loss_fn: ObjectiveFunction,
-    inputs: Tensor | list[Tensor],
-    targets: Tensor | list[Tensor],
-    before: list[Memory],
-) -> tuple[bool, str | None]:
-    """What differs when the last environment comes after the first instead of alone; None if nothing does.
+def _set_buffers(model: nn.Module, values: list[Tensor]) -> None:
+    with torch.no_grad():
+        for buffer, value in zip(model.buffers(), values, strict=True):
+            buffer.copy_(value)
 
-    First whether anything can be seen: next to a risk that is NaN anyway, nothing can.
+
+def _first_buffer(model: nn.Module, changed: list[str]) -> str | None:
+    """The first of the changed names that is a buffer of the model, without its owner."""
+    buffers = {f"model.{name}" for name, _ in model.named_buffers()}
+    name = next((name for name in changed if name in buffers), None)
+    return None if name is None else name.removeprefix("model.")
+
+
+class _Trial(NamedTuple):
+    """What the two orders showed.
+
+    Attributes:
+        conclusive: whether anything could be seen; it cannot if every risk is NaN or infinite.
+        culprit: the name of what one pass hands to the next, empty if it has no name; None if there is
+            nothing.
     """
+
+    conclusive: bool
+    culprit: str | None
+
+
+def _try_both_orders(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Batches, targets: Batches, before: list[ModuleState]
+) -> _Trial:
+    """Compare the last environment after the first one with the last environment by itself."""
     parameters = trainable_parameters(model)
 
-    def passed(seed: int, *environments: int) -> tuple[list[Tensor], Memory]:
+    def passed(seed: int, *environments: int) -> tuple[list[Tensor], ModuleState]:
+        """Pass these environments in turn; return what the last one shows and the state that it leaves."""
         seen: list[Tensor] = []
         for x, y in zip(copied(inputs, environments), copied(targets, environments), strict=True):
             with random_numbers_untouched(x, model), buffers_untouched(model if model.training else None):
                 seed_everything(seed, generators_of(model))
                 outputs = model(x)
                 objective = as_objective(loss_fn(outputs, y))
-                # Gradients too: with a last layer of zeros, as many start, they alone see what came before.
+                # Gradients are compared too. Where the last layer starts from zeros, as it often does, only
+                # gradients show what came before.
                 found = differentiated(objective.loss, model, parameters)
                 seen = [objective.risk, *tree_leaves(outputs), *model.buffers(), *found]
                 seen = [value.detach().clone() for value in seen if isinstance(value, Tensor)]
-        after = before[0].again()
+        after = before[0].saved_now()
         _restore(before)
         return seen, after
 
     finite = [bool(passed(0, e)[0][0].isfinite()) for e in range(len(inputs))]
     if not any(finite):
-        return False, None
-    last = max(e for e, seen_at_all in enumerate(finite) if seen_at_all)
-    # What is NaN or infinite reaches the next where finite numbers may cancel, before a softmax for one.
-    firsts = {0, *[e for e, seen_at_all in enumerate(finite) if not seen_at_all][:1]}
-    for first, seed in product(firsts, (0, 1)):  # What one dropout hides, another shows.
-        (seen, after), (alone, after_alone) = passed(seed, first, last), passed(seed, last)
-        different = differing(after, after_alone)
-        if different is not None or not all(map(nearly_equal, seen, alone)):
-            return True, different or ""
-    return True, None
+        return _Trial(conclusive=False, culprit=None)
+    last = max(e for e, is_finite in enumerate(finite) if is_finite)
+    # A NaN or an infinity shows in the next pass where finite numbers may cancel, for example before a
+    # softmax. So the first environment with such a risk is tried as well.
+    firsts = {0, *[e for e, is_finite in enumerate(finite) if not is_finite][:1]}
+    for first, seed in product(firsts, (0, 1)):  # One dropout mask may hide what another one shows.
+        seen_after_first, state_after_first = passed(seed, first, last)
+        seen_by_itself, state_by_itself = passed(seed, last)
+        different = first_difference_of_states(state_after_first, state_by_itself)
+        if different is not None or not all(map(nearly_equal, seen_after_first, seen_by_itself)):
+            return _Trial(conclusive=True, culprit=different or "")
+    return _Trial(conclusive=True, culprit=None)
 
 
 def _message(what: str, training: bool) -> str:

@@ -1,4 +1,4 @@
-"""Parameters at which ways can be compared: not so extreme that rounding makes the gradients."""
+"""Parameters for trials: not so extreme that the gradients are nothing but rounding."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch import nn
 
 @contextmanager
 def zeros_replaced(model: nn.Module) -> Iterator[None]:
-    """Trainable parameters that are all zero hold small numbers, so that they hide nothing behind them.
+    """Give small numbers to trainable parameters that are all zero, so that gradients pass through them.
 
-    A last layer, a gate or a branch that starts from zero lets no gradient through in the first step alone.
+    A last layer, a gate or a branch that starts from zero stops gradients, but only in the first step.
     """
     random_numbers = torch.Generator().manual_seed(0)
     with _put_back(model):
@@ -25,12 +25,12 @@ def zeros_replaced(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def moderate_parameters(model: nn.Module) -> Iterator[None]:
-    """Trainable parameters have the size of an initialisation.
+    """Shrink trainable parameters to the size of an initialisation.
 
-    A network that has fitted its examples, or whose weights have grown, gives gradients of rounding alone.
-    Which way is right does not depend on how large the parameters are, so it is tried out on smaller ones.
-    Matrices and kernels get a root mean square of one over the root of their inputs; all others are
-    clamped to [-1, 1].
+    A network that has fitted its examples, or whose weights have grown, may have gradients that are nothing
+    but rounding. Which way is right does not depend on the size of the parameters, so smaller ones are tried.
+    Matrices and kernels get a root mean square of one over the square root of the number of their inputs. All
+    other parameters are clamped to [-1, 1].
     """
     with _put_back(model):
         for p in _trainable(model):
@@ -45,7 +45,7 @@ def moderate_parameters(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def nudged_parameters(model: nn.Module, seed: int) -> Iterator[None]:
-    """Trainable parameters differ in their last digits, as after a sum in another order."""
+    """Change the last digits of trainable parameters, as a sum in another order would."""
     random_numbers = torch.Generator().manual_seed(seed)
     with _put_back(model):
         for p in _trainable(model):

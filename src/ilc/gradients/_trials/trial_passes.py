@@ -1,4 +1,4 @@
-"""Passes that only look: whatever they do to the user's model, tensors or random numbers is taken back."""
+"""Trial passes: whatever they do to the user's model, tensors or random numbers is taken back."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from ilc.gradients._trials.module_state import Memory
+from ilc.gradients._trials.module_state import ModuleState
 
 
-class Trial:
-    """What trial passes start from, each alike."""
+class TrialPasses:
+    """The state from which every trial pass starts."""
 
     def __init__(self, parts: nn.Module) -> None:
-        self._held = Memory(parts)
+        self._held = ModuleState(parts)
         self._generators = generators_of(parts)
 
-    def start(self, seed: int = 0) -> None:
-        """Put back what an earlier pass left in modules, and draw the same random numbers again."""
+    def reset(self, seed: int = 0) -> None:
+        """Put back what an earlier pass changed in modules, and seed all random numbers again."""
         self._held.restore()
         seed_everything(seed, self._generators)
 
 
 @contextmanager
-def trial(model: nn.Module, loss_fn: Any, like: Tensor) -> Iterator[Trial]:
-    """Around trial passes, which afterwards have left nothing: in model and loss, and in what is drawn.
+def trial_passes(model: nn.Module, loss_fn: Any, like: Tensor) -> Iterator[TrialPasses]:
+    """Surround trial passes; afterwards model, loss and random numbers are as they were before.
 
-    What they are given may be written to as well: give them copies. Buffers are put back at the end; for
-    each pass that is ``buffers_untouched``.
+    A pass may also write into its inputs, so give it copies. Buffers are put back at the end of all passes.
+    ``buffers_untouched`` puts them back after each pass.
 
     Args:
-        model: with all that its modules hold.
-        loss_fn: the objective; if it is a module or a method of one, that is put back too.
+        model: the model with everything that its modules hold.
+        loss_fn: the objective. If it is a module or a method of one, that module is put back too.
         like: a tensor on the device whose random numbers are drawn.
     """
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
     with random_numbers_untouched(like, parts), buffers_untouched(parts):
-        passes = Trial(parts)
+        passes = TrialPasses(parts)
         try:
             yield passes
         finally:
-            passes.start()
+            passes.reset()
 
 
 def modules_of(loss_fn: Any, model: nn.Module) -> list[nn.Module]:
-    """The module that a loss is or belongs to, if it is beside the model rather than around it or in it."""
+    """The module that a loss is or belongs to, unless that module and the model share a part."""
     owner = getattr(loss_fn, "__self__", loss_fn)
     if not isinstance(owner, nn.Module) or set(owner.modules()) & set(model.modules()):
         return []
@@ -58,20 +58,20 @@ def modules_of(loss_fn: Any, model: nn.Module) -> list[nn.Module]:
 
 
 def copied(tensors: Tensor | Sequence[Tensor], which: Sequence[int]) -> list[Tensor]:
-    """Copies of the batches of some environments, with no graph behind them."""
+    """Copies of the batches of these environments, without a graph."""
     return [tensors[e].detach().clone() for e in which]
 
 
 @contextmanager
 def buffers_untouched(model: nn.Module | None) -> Iterator[None]:
-    """Passes that leave the buffers as they were; of no model, whatever they do."""
+    """Put all buffers back at the end. With ``None`` in place of a model it does nothing."""
     places = [] if model is None else [(module, dict(module._buffers)) for module in model.modules()]
     values = [{key: b.clone() for key, b in kept.items() if b is not None} for _, kept in places]
     try:
         yield
     finally:
         for (module, kept), copies in zip(places, values, strict=True):
-            if not isinstance(module, torch.jit.ScriptModule):  # There, assigning anew writes in place.
+            if not isinstance(module, torch.jit.ScriptModule):  # Its assignments write in place.
                 module._buffers.clear()
                 module._buffers.update(kept)
             with torch.no_grad():
@@ -82,7 +82,7 @@ def buffers_untouched(model: nn.Module | None) -> Iterator[None]:
 
 
 def same(one: Tensor, other: Tensor) -> bool:
-    """Whether both hold the same values, NaN being equal to NaN."""
+    """Whether both hold the same values. NaN equals NaN."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     return bool(((one == other) | (one.isnan() & other.isnan())).all())
@@ -90,9 +90,9 @@ def same(one: Tensor, other: Tensor) -> bool:
 
 @contextmanager
 def random_numbers_untouched(like: Tensor, model: nn.Module | None = None) -> Iterator[None]:
-    """Passes that draw random numbers and leave those that come after as they were.
+    """Put the states of all random numbers back at the end.
 
-    Those of PyTorch, Python and NumPy, and of generators that the model's modules have.
+    They are those of PyTorch, Python and NumPy, and of generators that belong to the model's modules.
     """
     state = random.getstate()
     numpy = sys.modules.get("numpy")
@@ -111,13 +111,13 @@ def random_numbers_untouched(like: Tensor, model: nn.Module | None = None) -> It
 
 
 def generators_of(model: nn.Module) -> list[torch.Generator]:
-    """The generators of random numbers that its modules have."""
+    """The random number generators that belong to the model's modules."""
     held = (value for module in model.modules() for value in vars(module).values())
     return [value for value in held if isinstance(value, torch.Generator)]
 
 
 def seed_everything(seed: int, generators: Sequence[torch.Generator] = ()) -> None:
-    """Seed all that ``random_numbers_untouched`` takes back."""
+    """Seed all random numbers that ``random_numbers_untouched`` puts back."""
     torch.manual_seed(seed)
     random.seed(seed)
     numpy = sys.modules.get("numpy")
@@ -129,7 +129,7 @@ def seed_everything(seed: int, generators: Sequence[torch.Generator] = ()) -> No
 
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
-    """The model's dropout layers let everything pass, so that two ways can be compared."""
+    """Switch the model's dropout layers off, so that two ways can be compared."""
     active = [layer for layer in model.modules() if isinstance(layer, _DropoutNd) and layer.training]
     try:
         for layer in active:

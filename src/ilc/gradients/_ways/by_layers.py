@@ -1,4 +1,4 @@
-"""Gradients of environments layer by layer, for models that mix no examples."""
+"""Gradients of environments, computed layer by layer, for models that mix no examples."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from ilc.gradients._environment import (
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.watched_layers import layers_of, watched
-from ilc.gradients._trials.findings import all_verdicts
+from ilc.gradients._trials.findings import all_findings
 from ilc.objectives import ObjectiveFunction
 
-# Their rules take any axes between environment and features.
+# The rules of these layers allow any axes between environment and features.
 _KINDS = (nn.Linear, nn.LayerNorm, nn.Embedding)
 
 
 def by_layers(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
-    """What ``vectorized`` gives, where an example's output depends on that example alone.
+    """Give the same as ``vectorized`` for models in which each output depends only on its own example.
 
-    All examples go through the model as one batch. The gradient of an environment's risk with respect
-    to a linear layer's weight is then ``delta_e^T x_e``, of the environment's rows ``[N, out]`` and
-    ``[N, in]`` of that batch: made, added and signed a tile at a time, never written as a whole.
+    All examples go through the model as one batch. The gradient of an environment's risk with respect to a
+    linear layer's weight is then ``delta_e^T x_e``. Here ``delta_e [N, out]`` and ``x_e [N, in]`` are the
+    environment's rows of that batch. The product is made, added and signed tile by tile, and never stored as
+    a whole.
 
     Raises:
-        UserError: a layer without a rule, a layer used twice or not at all, shared parameters.
+        UserError: a layer has no rule or is used twice or not at all, or parameters are shared.
     """
     trainable = trainable_parameters(model)
     layers = layers_of(model, trainable)
@@ -46,19 +47,19 @@ def by_layers(
     starts: list[GradientEdge] = []
 
     def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
-        shares = RULES[type(layer)](layer, _by_environment(x, shape), _by_environment(delta, shape))
+        terms = RULES[type(layer)](layer, _by_environment(x, shape), _by_environment(delta, shape))
         for key, name in layers[layer].items():
-            statistics[name] = summed(shares[key], trainable[name], shape[0], also)
+            statistics[name] = summed(terms[key], trainable[name], shape[0], also)
 
     with watched(layers, collect, starts):
         outputs = model(inputs.detach().flatten(0, 1))
         each = vmap(lambda output, target: scalar_objective(loss_fn(output, target)), randomness="different")
         objectives = each(_by_environment(outputs, shape), targets)
         checked_risk(objectives.loss.sum())
-        if starts:  # Else a layer is missing, which the way out of here says.
+        if starts:  # Without any, a layer was not called, and the end of ``watched`` reports that.
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
     for name, p in trainable.items():
-        if name not in statistics:  # Called, but the risk does not reach it: no vote.
+        if name not in statistics:  # The layer was called, but the risk does not reach it: it has no vote.
             statistics[name] = GradientStatistics.of_zeros(shape[0], p, also)
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
@@ -77,17 +78,17 @@ LAYERS_TRIED = "whether by layers"
 
 
 def known_answers(model: nn.Module) -> dict[object, bool]:
-    """What was found for this model so far, wherever going by layers was tried."""
-    every = (known.get(LAYERS_TRIED, {}) for known in all_verdicts(model))
+    """For each trial of this model so far, whether going layer by layer was right."""
+    every = (known.get(LAYERS_TRIED, {}) for known in all_findings(model))
     return dict(enumerate(answer for answers in every for answer in answers.values()))
 
 
 class NotByExamplesError(Exception):
-    """A layer sees no row for each example."""
+    """The first axis of a layer's input or output is not the examples."""
 
 
 def may_go_by_layers(model: nn.Module, inputs: Tensor) -> bool:
-    """Whether it is worth a comparison: on a CPU, with known layers, without state or dropout."""
+    """Whether a trial makes sense: on a CPU, with known layers, without state or dropout."""
     if inputs.device.type != "cpu" or inputs.shape[0] < 2 or hasattr(model, "_orig_mod"):
         return False
     for layer in model.modules():

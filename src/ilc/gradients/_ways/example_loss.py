@@ -1,4 +1,4 @@
-"""One vote per example from the gradient of its own risk: the authors' definition."""
+"""One vote per example from the exact gradient of its own risk, as the authors define it."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ def example_loss(
 ) -> EnvironmentGradients:
     """Let every example vote with the gradient of its risk ``r_i``, through one shared forward pass.
 
-    The vote of example i is ``dr_i / dw``. Under BatchNorm in training mode this includes what the
-    weights do to example i through the other examples, by way of the batch statistics. Any model
-    that autograd can follow will do. Costs one backward pass per example (paper, section 3.2;
-    authors' code). Cheaper votes, and how near they come: ``example_local``.
+    The vote of example i is ``dr_i / dw``. Under BatchNorm in training mode this includes what the weights do
+    to example i through the other examples and the batch statistics. It works with every model that autograd
+    can differentiate, and costs one backward pass per example (paper, section 3.2; authors' code).
+    ``example_local`` compares it with cheaper votes.
 
     Args:
         model: maps ``[E, ...]`` to outputs ``[E, ...]``, one row per example.
         loss_fn: risk of one example, called with batches of one.
         inputs: ``[E, 1, ...]``, every example an environment of its own.
         targets: ``[E, 1, ...]``.
-        also: sums that the aggregator asks for beside the usual ones.
-        chunk_size: backward passes made at once (batched vector-Jacobian products); memory grows
-            with it. By default one on a CPU, and on a GPU as many as should fit into its free memory.
+        also: sums that the aggregator needs besides the usual ones.
+        chunk_size: the number of backward passes at once (batched vector-Jacobian products). Memory grows
+            with it. The default is one on a CPU, and on a GPU as many as should fit into its free memory.
 
     Raises:
-        UserError: a chunk size below 1, more than one example per environment, a detached risk.
+        UserError: the chunk size is below 1, an environment has more than one example, or the risk is
+            detached.
     """
     if chunk_size is not None and chunk_size < 1:
         raise UserError(f"chunk_size must be at least 1, got {chunk_size}")
@@ -79,16 +80,16 @@ def example_loss(
 
 
 def chunk_that_fits(n: int, free: int, activations: int, parameters: int) -> int:
-    """How many of ``n`` backward passes to make at once, from numbers of bytes.
+    """How many of ``n`` backward passes to make at once, from the numbers of bytes.
 
-    Each needs gradients of all parameters, and at most of all activations that the forward pass left.
-    Half of what is free stays free. Where nothing is known to be free it is one.
+    Each pass needs gradients of all parameters, and at most of all activations that the forward pass stored.
+    Half of the free memory stays free. If no free memory is known, the answer is one.
     """
     return max(1, min(n, free // (2 * max(1, activations + parameters))))
 
 
 def _free_memory(device: torch.device) -> int:
-    """Bytes that PyTorch can still have on a GPU; 0 elsewhere, where several passes at once gain nothing."""
+    """The bytes that PyTorch can still get on a GPU; 0 elsewhere, where several passes gain nothing."""
     if device.type != "cuda":
         return 0
     cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)

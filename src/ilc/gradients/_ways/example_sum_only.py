@@ -1,4 +1,4 @@
-"""Only the sum over examples that are environments of their own, at the cost of plain training."""
+"""Only the sum over examples, each an environment of its own, at the cost of plain training."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.objectives import ObjectiveFunction
 
 
-def example_total(
+def example_sum_only(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
 ) -> EnvironmentGradients:
-    """Differentiate the sum of the examples' risks, for an aggregator that ``is_mean``.
+    """Differentiate the sum of the examples' risks, for an aggregator whose ``is_mean`` is true.
 
     One forward and one backward pass. The total is that of ``example_local``, ``example_share`` and
     ``example_loss``; the statistics hold no votes: their ``sign_sum`` is NaN.
@@ -27,11 +27,11 @@ def example_total(
         targets: ``[E, 1, ...]``.
 
     Raises:
-        UserError: as ``example_objectives``, or no trainable parameter.
+        UserError: as for ``example_objectives``, or there is no trainable parameter.
     """
     parameters = trainable_parameters(model)
     objectives = losses_of_examples(model, loss_fn, model(inputs.flatten(0, 1)), targets)
-    # Under autocast sums over the examples are in half precision: of a mean they stay in its range.
+    # Under autocast the sum over the examples is in half precision. As a mean it stays in range.
     divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     gradients = differentiated(objectives.loss.sum() / divisor, model, parameters)
     statistics = {

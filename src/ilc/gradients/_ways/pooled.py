@@ -1,4 +1,4 @@
-"""All environments as one batch: plain PyTorch training, which does not know of environments."""
+"""All environments as one batch: plain PyTorch training, which does not know environments."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ilc.objectives import ObjectiveFunction
 def pooled(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
-    """Differentiate the risk of all E * N examples together; for the mean alone.
+    """Differentiate the risk of all E * N examples together; this works for the mean only.
 
-    Equals ``vectorized`` unless a layer such as BatchNorm mixes examples: here it mixes those of all
-    environments. There is one risk, ``[1]``, and nobody votes: ``sign_sum`` is NaN.
+    The result equals that of ``vectorized`` unless a layer such as BatchNorm mixes examples. Here it mixes
+    the examples of all environments. There is one risk, ``[1]``, and there are no votes: ``sign_sum`` is NaN.
 
     Raises:
-        UserError: no trainable parameter, or a risk that cannot be differentiated.
+        UserError: there is no trainable parameter, or the risk cannot be differentiated.
     """
     del also
     parameters = trainable_parameters(model)

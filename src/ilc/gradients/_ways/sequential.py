@@ -1,4 +1,4 @@
-"""One environment after another: memory O(P), independent of the number of environments."""
+"""One environment after another, with memory O(P) whatever the number of environments is."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def sequential(
 ) -> EnvironmentGradients:
     """Differentiate each environment's risk in turn and add it to the running statistics.
 
-    BatchNorm in training mode normalises every environment by its own batch statistics; every
-    environment starts from the same running statistics, which end as the mean over environments
-    (see ``ilc.gradients``). Dropout draws a fresh mask per environment and example.
+    BatchNorm in training mode normalises every environment by its own batch statistics. Every environment
+    starts from the same running statistics, which end as the mean over environments (see ``ilc.gradients``).
+    Dropout draws a new mask per environment and example.
     """
     parameters = trainable_parameters(model)
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
@@ -40,7 +40,7 @@ def sequential(
             buffers.restart()
             objective = checked_objective(loss_fn(model(inputs[e]), targets[e]))
             if e == 0:
-                # Allocated once: many small tensors, made between large ones, would scatter the memory.
+                # Allocated once, because many small tensors between large ones would fragment the memory.
                 risks, penalties = (
                     widened(value.detach()).repeat(len(inputs))
                     for value in (objective.risk, objective.penalty)

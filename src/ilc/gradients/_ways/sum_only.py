@@ -1,4 +1,4 @@
-"""Only the sum over the environments: one backward pass over all of them, at the cost of plain training."""
+"""Only the sum over the environments, by one backward pass at the cost of plain training."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from ilc.gradients._environment import (
     scalar_objective,
     trainable_parameters,
 )
-from ilc.gradients._trials.choose_way import chosen
-from ilc.gradients._ways.vectorized import (
-    by_vmap,
+from ilc.gradients._passes.over_environments import (
     keep_mean_of_buffers,
     one_environment,
     over_environments,
     state_of,
 )
+from ilc.gradients._trials.choose_way import choose_way
+from ilc.gradients._ways.vectorized import by_vmap
 from ilc.objectives import ObjectiveFunction
 
 
-def total(
+def sum_only(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
 ) -> EnvironmentGradients:
     """Differentiate the sum of the risks, for aggregators with ``needs_votes = False``.
 
-    BatchNorm and dropout behave as in ``vectorized``. The statistics hold no votes (their ``sign_sum`` is
-    NaN) unless what acts on gradients makes it go one environment after another. One pass adds the
-    environments up in the parameters' own type; where that is half precision, every environment has a
-    gradient of its own after all (``by_vmap``).
+    BatchNorm and dropout behave as in ``vectorized``. The statistics hold no votes: their ``sign_sum`` is
+    NaN. If hooks act on gradients, the environments go one after another instead, and the statistics hold
+    votes. One pass adds the environments in the parameters' own type. If that is half precision, every
+    environment gets a gradient of its own (``by_vmap``).
 
     Raises:
-        UserError: as ``vectorized``.
+        UserError: as for ``vectorized``.
     """
-    way = chosen(model, loss_fn, inputs, targets, summed)
+    way = choose_way(model, loss_fn, inputs, targets, sum_only_by_func)
     return way(model, loss_fn, inputs, targets)
 
 
-def summed(
+def sum_only_by_func(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
-    """``total`` for any model that ``torch.func`` can follow.
+    """Do ``sum_only`` for every model that ``torch.func`` can differentiate.
 
     Raises:
-        UserError: as ``vectorized``.
+        UserError: as for ``vectorized``.
     """
     del also
     parameters = {name: p.detach() for name, p in trainable_parameters(model).items()}
     if any(is_narrow(p.dtype) for p in parameters.values()):
         return by_vmap(model, loss_fn, inputs, targets)
-    # Under autocast sums over the environments are in half precision: of a mean they stay in its range.
+    # Under autocast the sum over the environments is in half precision. As a mean it stays in range.
     divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
 

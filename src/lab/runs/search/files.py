@@ -1,23 +1,21 @@
-"""The files under ``results/`` and ``conf/tuned/`` that come of a search."""
+"""The files that come of a search: the table of its trials and its best settings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab.configuration.compose import compose_experiment
-from lab.configuration.groups import CONF, file_of
+from lab.configuration.groups import file_of
 from lab.runs.search.definition import Definition
 from lab.runs.search.storage import open_storage
 from lab.runs.search.table import best_trial, table_file, tabulate_trials
 from lab.runs.search.trial import overrides_of
-from lab.runs.search.tuned import tuned_configs, with_rank
+from lab.runs.search.tuned import tuned_configs, with_rank, with_sections
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server
-
-RESULTS = CONF.parent / "results"
-"""The committed results."""
 
 
 def experiment_of(definition: Definition) -> str:
@@ -36,19 +34,15 @@ def table_path(definition: Definition) -> str:
     return f"{experiment_of(definition)}/search/{definition.name}_trials.csv"
 
 
-def tuned_path(definition: Definition, results: Path) -> Path:
-    """Where the best configuration belongs: ``conf/tuned/searched``, where ``tuned=`` finds it.
-
-    With results elsewhere it lies with them, so that a trial run changes no committed file.
-    """
-    folder = CONF / "tuned" / "searched" if results.resolve() == RESULTS else results / "tuned"
-    return folder / f"{definition.name}.yaml"
+def settings_path(definition: Definition) -> str:
+    """Where the best settings belong, below ``results/``: one file for all searches of a file."""
+    return f"{experiment_of(definition)}/search/{definition.name.partition('/')[0]}.yaml"
 
 
 def search_files(
     definition: Definition, folder: Path, table: Path, tuned: Path, server: Server | None = None
 ) -> dict[Path, bytes]:
-    """The contents of the files, as the search in ``folder`` stands.
+    """The contents of the files in a search's own folder, as the search in ``folder`` stands.
 
     Args:
         definition: the search.
@@ -66,6 +60,37 @@ def search_files(
     return {
         table: table_file(trials, stored),
         **{tuned.with_stem(with_rank(tuned.stem, rank)): config.encode() for rank, config in configs},
+    }
+
+
+def result_files(
+    definition: Definition,
+    folder: Path,
+    results: Path,
+    made: Mapping[Path, bytes] | None = None,
+    server: Server | None = None,
+) -> dict[Path, bytes]:
+    """The contents of the files below ``results``, as the search in ``folder`` stands.
+
+    Args:
+        definition: the search.
+        folder: of its run folders.
+        results: where the files are.
+        made: contents that are not written yet, to which this search's settings are added.
+        server: what keeps its trials; None for a file in the folder.
+
+    Raises:
+        UserError: no trial has completed.
+    """
+    stored = open_storage(definition, folder, server)
+    trials = tabulate_trials(stored, definition, folder)
+    configs = enumerate(tuned_configs(stored, trials, definition), start=1)
+    sections = {with_rank(definition.name, rank): config for rank, config in configs}
+    path = results / settings_path(definition)
+    before = (made or {}).get(path, path.read_bytes() if path.exists() else b"")
+    return {
+        results / table_path(definition): table_file(trials, stored),
+        path: with_sections(before.decode(), sections).encode(),
     }
 
 

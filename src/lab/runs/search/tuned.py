@@ -1,7 +1,10 @@
-"""The best configurations of a search, as files for ``conf/tuned/``."""
+"""The best configurations of a search, as files for Hydra and as sections of one file of settings."""
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import optuna
@@ -14,6 +17,9 @@ from lab.configuration.groups import CONF
 from lab.runs.search.definition import Definition
 from lab.runs.search.table import finalists
 from lab.runs.search.trial import overrides_of
+
+PACKAGE = "# @package _global_"
+HEAD = "# Best settings, made by scripts/search.py: tuned=searched/NAME takes those below NAME.\n"
 
 # Overrides that say what is run where and how time is saved in the search, not how well it was set.
 NOT_SETTINGS = (
@@ -43,6 +49,21 @@ def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: Defini
     return [_config(stored, trials, definition, best, rank) for rank, (_, best) in ranked]
 
 
+def with_sections(text: str, configs: Mapping[str, str]) -> str:
+    """A file of settings with these configurations; sections of the same names are replaced.
+
+    Args:
+        text: the file so far, empty for a new one.
+        configs: name of a section -> a configuration as ``tuned_configs`` returns it.
+    """
+    head, *rest = re.split(r"^(?=\S+:$)", text or HEAD, flags=re.M)
+    sections = {section.partition(":\n")[0]: section for section in rest}
+    for name, config in configs.items():
+        lines = config.removeprefix(f"{PACKAGE}\n")
+        sections[name] = f"{name}:\n{textwrap.indent(lines, '  ')}"
+    return head + "".join(sections.values())
+
+
 def _config(
     stored: optuna.Study, trials: pd.DataFrame, definition: Definition, best: pd.Series, rank: int
 ) -> str:
@@ -54,7 +75,7 @@ def _config(
     experiment = next((o for o in definition.fixed if o.startswith("experiment=")), "")
     kind = {"random": "random search", "tpe": "Optuna's TPE"}[definition.sampler]
     lines = [
-        "# @package _global_",
+        PACKAGE,
         f"# python src/train.py {experiment} tuned=searched/{with_rank(definition.name, rank)} seed=0",
         f"# {'Best' if rank == 1 else f'Number {rank}'} of {states['COMPLETE']} completed trials "
         f"({states.get('FAIL', 0)} failed) by {kind}:",

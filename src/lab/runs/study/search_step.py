@@ -14,7 +14,7 @@ from lab.runs.search.committed_trials import ROW, n_complete, read_trials, take_
 from lab.runs.search.definition import Definition
 from lab.runs.search.definition_file import load_definitions
 from lab.runs.search.draws import REPEATS
-from lab.runs.search.files import outcome, search_files, table_path, tuned_path
+from lab.runs.search.files import outcome, result_files, table_path
 from lab.runs.search.loop import search
 from lab.runs.search.storage import STORAGE, open_storage
 from lab.runs.search.table import EMPTY
@@ -77,7 +77,7 @@ class SearchStep:
         trained: list[Path] = []
         kept: set[str] = set()
         for definition, own in self._searches(folder):
-            table, tuned = results / table_path(definition), tuned_path(definition, results)
+            table = results / table_path(definition)
             kept |= {run_key(overrides_in(row["command"])) for row in read_trials(definition, table)}
             if (own / STORAGE).exists():
                 take_over(definition, own, table)
@@ -85,7 +85,7 @@ class SearchStep:
                     deepcopy=False, states=(TrialState.COMPLETE,)
                 )
                 if complete:
-                    contents |= search_files(definition, own, table, tuned)
+                    contents |= result_files(definition, own, results, contents)
                 trained += [
                     folder_of(own, trial.number)
                     for trial in complete

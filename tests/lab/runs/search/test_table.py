@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from omegaconf import OmegaConf
 
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.configuration.resolve import differences
+from lab.configuration.searched_settings import PREFIX, RESULTS, SECTION, searched_settings
+from lab.runs.search.definition_file import load_definitions
+from lab.runs.search.files import settings_path
 from lab.runs.search.loop import search
 from lab.runs.search.storage import open_storage
 from lab.runs.search.table import best_trial, finalists, tabulate_trials
 from lab.runs.search.trial import overrides_of
-from lab.runs.search.tuned import tuned_configs
+from lab.runs.search.tuned import tuned_configs, with_sections
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:
@@ -75,3 +81,35 @@ def test_the_exported_config_repeats_the_chosen_trial(base: str, definition: Any
     assert best.params["optimizer"] == tuned["optimizer"]["name"]
     # A setting of that file which no override names.
     assert tuned["optimizer"]["weight_decay"] == (0.0 if base == "~tuned" else 1e-4)
+
+
+def test_settings_of_several_searches_lie_in_one_file() -> None:
+    """A section is replaced in its place, a new one comes last, and the words before them stay."""
+    first = with_sections("", {"a/x": "# @package _global_\n# one\nlr: 1\n", "a/y": "# @package _global_\n"})
+    again = with_sections(first, {"a/x": "# @package _global_\nlr: 2\nb:\n  c: 3\n", "a/x_2": "lr: 4\n"})
+    head, *sections = again.partition("a/x:\n")
+    assert first.startswith(head) and head.startswith("#") and head.count("\n") == 1
+    assert "".join(sections) == "a/x:\n  lr: 2\n  b:\n    c: 3\na/y:\na/x_2:\n  lr: 4\n"
+    assert "a/x:\n  # one\n  lr: 1\n" in first
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*/search/*.yaml")), ids=lambda path: path.stem)
+def test_committed_settings_are_sections_of_their_search(path: Path) -> None:
+    names = [definition.name for definition in load_definitions(path.stem)]
+    text = path.read_text()
+    assert with_sections(text, {}) == text
+    sections = [name.removeprefix(PREFIX) for name, file in searched_settings().items() if file == path]
+    assert sections == SECTION.findall(text) == list(OmegaConf.load(path))
+    assert all(name in names or re.sub(r"_\d+$", "", name) in names for name in sections)
+    assert settings_path(load_definitions(path.stem)[0]) == str(path.relative_to(RESULTS))
+
+
+def test_a_settings_file_that_changes_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study searches first and then takes the settings that it found."""
+    monkeypatch.setattr("lab.configuration.searched_settings.RESULTS", tmp_path)
+    path = tmp_path / "spirals" / "search" / "tiny.yaml"
+    path.parent.mkdir(parents=True)
+    for number, lr in enumerate((0.25, 0.125)):
+        path.write_text(f"tiny/a:\n  optimizer:\n    lr: {lr}\n")
+        os.utime(path, ns=(number, number))
+        assert compose_experiment(["tuned=searched/tiny/a"])["optimizer"]["lr"] == lr

@@ -190,4 +190,4 @@ def test_runs_that_may_diverge_are_rows_without_metrics_and_others_are_an_error(
     assert trials.chosen.sum() == 1
     assert len(pd.read_csv(results / "toy" / "trials_runs.csv")) == 2
     assert len(pd.read_csv(results / "toy" / "trials_curves.csv")) == 6
-    assert "lr:" in (results / "tuned" / "toy_search.yaml").read_text()
+    assert "lr:" in (results / "spirals" / "search" / "toy_search.yaml").read_text()

@@ -38,7 +38,7 @@ def parts(
     """``coinrun/finalists*.csv``: a part per budget, seed and method, one of random play and the expert.
 
     Args:
-        methods: of each the search whose best configurations in ``conf/tuned/searched/`` it trains, and
+        methods: of each the search whose best configurations in ``results/coinrun/search/`` it trains, and
             settings that it has instead of theirs.
         epochs: budgets, for each of which all runs are made, their rate drops within; multiples of
             ``evaluations``.

@@ -1,0 +1,173 @@
+"""The gradients of all environments, in the way that the caller names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from torch import Tensor, nn
+
+from ilc._processes import ONE_PROCESS, Processes
+from ilc.aggregators import Aggregator, JointAggregator
+from ilc.errors import UserError
+from ilc.gradients._batches import Batch, as_batches, in_groups
+from ilc.gradients._environment import EnvironmentGradients
+from ilc.gradients._passes.dense_embeddings import dense_embeddings
+from ilc.gradients._passes.example_losses import check_losses
+from ilc.gradients._passes.restored_buffers import buffers_restored_after_errors
+from ilc.gradients._refusals import (
+    Attempt,
+    check_aggregator,
+    check_model,
+    explained,
+    with_a_remedy_that_works,
+)
+from ilc.gradients._trials.example_check import check_example_terms
+from ilc.gradients._trials.findings import training_step
+from ilc.gradients._trials.gradient_hooks import what_acts_on_gradients
+from ilc.gradients._trials.state_between_environments import no_state_between_environments
+from ilc.gradients._ways.example_local import example_local
+from ilc.gradients._ways.example_loss import example_loss
+from ilc.gradients._ways.example_share import example_share
+from ilc.gradients._ways.example_sum_only import example_sum_only
+from ilc.gradients._ways.joint_loss import joint_loss_gradients
+from ilc.gradients._ways.pooled import pooled
+from ilc.gradients._ways.sequential import sequential
+from ilc.gradients._ways.sum_only import sum_only
+from ilc.gradients._ways.vectorized import vectorized
+from ilc.objectives import ObjectiveFunction
+
+WAYS = {
+    "vectorized": vectorized,
+    "sequential": sequential,
+    "pooled": pooled,
+    "per_example": example_local,
+    "per_example_share": example_share,
+    "per_example_loss": example_loss,
+}
+"""The ways to obtain environment gradients, by the name used in code and configs."""
+
+PER_EXAMPLE = ("per_example", "per_example_share", "per_example_loss")
+"""The ways in which every example is an environment of its own."""
+
+PASS_PER_ENVIRONMENT = ("vectorized", "sequential")
+"""The ways in which every environment passes through the model by itself."""
+
+
+def environment_gradients(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Batch,
+    targets: Batch,
+    aggregator: Aggregator,
+    gradients: str = "vectorized",
+    counts: Sequence[int] | None = None,
+    processes: Processes = ONE_PROCESS,
+) -> EnvironmentGradients:
+    """Compute what the aggregator looks at: the first half of ``backward``. ``.grad`` stays as it is.
+
+    Args:
+        model: as for ``backward``.
+        loss_fn: as for ``backward``.
+        inputs: as for ``backward``.
+        targets: as for ``backward``.
+        aggregator: as for ``backward``.
+        gradients: as for ``backward``.
+        counts: the number of environments of each process. A ``JointAggregator`` needs it, because it
+            looks at the environments of all processes.
+        processes: the processes that share the step.
+
+    Raises:
+        UserError: as for ``backward``.
+    """
+    return gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, counts, processes)
+
+
+def gradients_of_step(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Batch,
+    targets: Batch,
+    aggregator: Aggregator,
+    gradients: str,
+    counts: Sequence[int] | None = None,
+    processes: Processes = ONE_PROCESS,
+    votes: bool = True,
+) -> EnvironmentGradients:
+    """Do the same as ``environment_gradients``; without ``votes``, only sum the examples' gradients."""
+    if gradients not in WAYS:
+        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
+    check_aggregator(aggregator)
+    check_model(model)
+    x, y = as_batches(inputs, targets)
+    if gradients == "pooled" and aggregator.needs_environments:
+        raise UserError(
+            "gradients='pooled' does not tell environments apart, and every aggregator except the mean needs "
+            "that: take gradients='vectorized' with this aggregator"
+        )
+    if isinstance(x, list) and gradients not in PASS_PER_ENVIRONMENT:
+        raise UserError(
+            f"gradients={gradients!r} takes all examples as one batch, not environments of different sizes: "
+            "take gradients='vectorized' or 'sequential', or give one tensor of all examples"
+        )
+    way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], also=aggregator.sums_on_request)
+    if isinstance(aggregator, JointAggregator):
+        way = partial(
+            joint_loss_gradients,
+            aggregator=aggregator,
+            gradients=gradients,
+            counts=counts,
+            processes=processes,
+        )
+    elif not votes and what_acts_on_gradients(model) is None:
+        way = example_sum_only
+    elif gradients == "vectorized":
+        way = way if aggregator.needs_votes else sum_only
+        if isinstance(x, list):
+            way = _for_unequal_sizes(way, model, aggregator)
+    attempt = Attempt(gradients, WAYS, model, loss_fn, x, y)
+    with training_step(model, loss_fn), dense_embeddings(model), buffers_restored_after_errors(model):
+        try:
+            return _passed(way, model, loss_fn, x, y, aggregator, gradients, votes)
+        except UserError as error:
+            raise with_a_remedy_that_works(error, attempt) from error.__cause__
+        except Exception as error:
+            raise explained(error, attempt) from error
+
+
+def _passed(
+    way: Callable[..., EnvironmentGradients],
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    x: Tensor | list[Tensor],
+    y: Tensor | list[Tensor],
+    aggregator: Aggregator,
+    gradients: str,
+    votes: bool,
+) -> EnvironmentGradients:
+    """Try out what has to be tried out before this way, then go it."""
+    if gradients in PER_EXAMPLE:
+        assert isinstance(x, Tensor) and isinstance(y, Tensor), "lists were refused"
+        check_losses(model, loss_fn, x, y)
+        rebuilt_from_layers = gradients in ("per_example", "per_example_share")
+        if rebuilt_from_layers and not check_example_terms(model, loss_fn, x, y) and votes:
+            # No gradient is finite yet, so nothing can be compared: the exact way needs no comparison.
+            way = partial(example_loss, also=aggregator.sums_on_request)
+    if gradients not in PASS_PER_ENVIRONMENT:
+        return way(model, loss_fn, x, y)
+    with no_state_between_environments(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
+        return way(model, loss_fn, x, y)
+
+
+def _for_unequal_sizes(
+    way: Callable[..., EnvironmentGradients], model: nn.Module, aggregator: Aggregator
+) -> Callable[..., EnvironmentGradients]:
+    """A way for environments of unequal sizes: all of one size at once, or one environment after another.
+
+    A mean of whole numbers is rounded. Groups of equal sizes would round such a buffer twice, so a model
+    with one goes one environment after another.
+    """
+    counts = (b for name, b in model.named_buffers() if not name.endswith("num_batches_tracked"))
+    if model.training and not all(b.is_floating_point() or b.is_complex() for b in counts):
+        return partial(WAYS["sequential"], also=aggregator.sums_on_request)
+    return partial(in_groups, way)

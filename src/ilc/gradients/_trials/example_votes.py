@@ -1,0 +1,112 @@
+"""The terms of a few examples beside the gradients of their own risks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, as_statistics, first_difference
+from ilc.gradients._trials.trial_parameters import nudged_parameters
+from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, copied
+from ilc.gradients._ways.example_share import example_share
+from ilc.objectives import ObjectiveFunction
+
+_DRAWS = 6
+"""How often a model that draws random numbers is tried: one draw may leave every example in its place."""
+
+
+def votes_agree(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor,
+    targets: Tensor,
+    passes: TrialPasses,
+    rounding_may_differ: bool,
+) -> bool:
+    """Compare the votes of a few examples that share one pass; return False if no few of them show anything.
+
+    Raises:
+        UserError: they differ by more than rounding.
+    """
+    n, others = len(inputs), different_examples(inputs, targets)
+    pairs = list(pairwise([0, *others])) or [(0, n - 1)]
+    for one, other in pairs:
+        few = [one, other] if n != 2 else [one, other, one]
+        if _votes_of_few_agree(model, loss_fn, inputs, targets, passes, few, rounding_may_differ):
+            return True
+    return False
+
+
+def _votes_of_few_agree(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Tensor,
+    targets: Tensor,
+    passes: TrialPasses,
+    few: list[int],
+    rounding_may_differ: bool,
+) -> bool:
+    """Compare these few; return False if a gradient is not finite, is only rounding, or is missing."""
+    parameters = trainable_parameters(model)
+    x, y = (torch.stack(copied(values, few)) for values in (inputs, targets))
+    mixed = torch.is_autocast_enabled(inputs.device.type)
+    narrow = [torch.empty(0, dtype=torch.bfloat16)] if mixed else []
+    tolerance = Tolerance.of([*parameters.values(), inputs, *narrow])
+    for seed in range(_DRAWS):
+        rows, draws = _rows_of_examples(model, loss_fn, x, y, passes, seed)
+        if not all(bool(value.isfinite().all()) for value in rows.values()):
+            return False
+        if not bool(torch.stack([value.flatten(1).any(1) for value in rows.values()]).any(0).all()):
+            return False  # An example without any gradient shows nothing, such as one with masked labels.
+        with buffers_untouched(model):
+            passes.reset(seed)
+            statistics = example_share(model, loss_fn, x.clone(), y.clone(), COMPARED_SUMS).statistics
+        different = first_difference(statistics, rows, tolerance)
+        if different is not None:
+            if rounding_may_differ:
+                with nudged_parameters(model, seed):
+                    nudged, _ = _rows_of_examples(model, loss_fn, x, y, passes, seed)
+                if first_difference(as_statistics(nudged), rows, tolerance) is not None:
+                    return False
+            raise UserError(
+                f"the votes per example for {different} are not the gradients of the examples' own risks: "
+                "examples mix other than by BatchNorm, or a layer's first axis is not the examples (time "
+                "first, positions or a query looked up once). Use gradients='per_example_loss'"
+            )
+        if not draws:
+            break
+    return True
+
+
+def _rows_of_examples(
+    model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor, y: Tensor, passes: TrialPasses, seed: int
+) -> tuple[dict[str, Tensor], bool]:
+    """Each example's own gradient ``[N, ...]`` by parameter, and whether the pass drew random numbers."""
+    parameters = trainable_parameters(model)
+    with buffers_untouched(model):
+        passes.reset(seed)
+        before = torch.get_rng_state()
+        losses = losses_of_examples(model, loss_fn, model(x.clone().flatten(0, 1)), y.clone()).loss
+        draws = not torch.equal(before, torch.get_rng_state())
+        rows = [
+            torch.autograd.grad(
+                loss, list(parameters.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+            )
+            for loss in losses
+        ]
+    stacked = (torch.stack(each) for each in zip(*rows, strict=True))
+    return dict(zip(parameters, stacked, strict=True)), draws
+
+
+def different_examples(inputs: Tensor, targets: Tensor) -> list[int]:
+    """A few examples that differ from the first one; none if all are equal."""
+    differ = (inputs != inputs[:1]).flatten(1).any(1)
+    if targets.shape[0] == len(inputs):
+        differ |= (targets != targets[:1]).flatten(1).any(1)
+    others: list[int] = differ.nonzero().flatten().tolist()
+    return others[:: -max(1, len(others) // 3)]

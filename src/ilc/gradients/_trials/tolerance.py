@@ -1,0 +1,61 @@
+"""How far two sums of gradients may differ before a way counts as wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ilc.aggregators import GradientStatistics
+
+COMPARED_SUMS = ("square_sum", "magnitude_sum")
+"""Sums that are compared besides the total. They show which gradient belongs to which environment."""
+
+
+def as_statistics(rows: dict[str, Tensor]) -> dict[str, GradientStatistics]:
+    """Sums and votes of rows ``[E, ...]`` of gradients."""
+    return {name: GradientStatistics.zeros(row[0], COMPARED_SUMS).add_(row) for name, row in rows.items()}
+
+
+class Tolerance(NamedTuple):
+    """How far two sums may differ, relative to the parameter's gradients and to all gradients."""
+
+    of_the_parameter: float
+    of_all: float
+
+    @classmethod
+    def of(cls, tensors: Sequence[Tensor]) -> Tolerance:
+        """Choose it above the rounding of the narrowest type, and below another environment's gradient."""
+        eps = max(torch.finfo(t.dtype).eps for t in tensors if t.is_floating_point())
+        if eps > 1e-4 or any(t.is_cuda for t in tensors):
+            return cls(0.05, 1e-3)
+        # Double precision shows even small effects, such as those behind a normalisation over two features.
+        return cls(1e-3, 1e-5) if eps > 1e-10 else cls(1e-6, 1e-10)
+
+
+def first_difference(
+    found: dict[str, GradientStatistics], rows: dict[str, Tensor], tolerance: Tolerance
+) -> str | None:
+    """The first parameter whose sums or votes differ from those of the rows; None if there is none."""
+    sizes = {name: float(row.double().norm()) for name, row in rows.items()}
+    of_all = max(sum(size**2 for size in sizes.values()) ** 0.5, 1e-300)
+    for name, narrow in rows.items():
+        ours, row = found[name], narrow.double()
+        allowed = tolerance.of_the_parameter * sizes[name] + tolerance.of_all * of_all
+        expected = {"total": row.sum(0), "magnitude_sum": row.abs().sum(0)}
+        for which, theirs in expected.items():
+            value = getattr(ours, which)
+            # The condition is negated so that NaN counts as a difference.
+            if value is not None and not (value.double() - theirs).norm() <= allowed:
+                return name
+        if ours.square_sum is not None:
+            difference = (ours.square_sum.double() - row.square().sum(0)).norm()
+            if not difference <= 2 * allowed * float(row.abs().max()) + 1e-300:
+                return name
+        if not ours.sign_sum.isnan().any():  # NaN means that no votes were counted.
+            clear = (row.abs() > tolerance.of_the_parameter * row.abs().max()).all(0)
+            if not torch.equal(ours.sign_sum[clear].double(), row.sign().sum(0)[clear]):
+                return name
+    return None
