@@ -18,9 +18,9 @@ from ilc.errors import UserError
 from lab.machine.memory_reuse import keep_freed_memory
 from lab.machine.stop_signals import Stopped, asked, finish_first
 from lab.machine.subnormals import subnormals_are_zero
-from lab.runs.metrics import with_every_metric
 from lab.runs.one_run.device import choose_device, peak_memory_mb
 from lab.runs.one_run.loggers import Logger, make_logger
+from lab.runs.one_run.metrics import with_every_metric
 from lab.runs.one_run.movement import nothing_moved, weights_sha256
 from lab.runs.one_run.progress import EpochProgress
 from lab.runs.one_run.provenance import identity_of, provenance

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ilc.errors import UserError
-from lab.runs import metrics
+from lab.runs.one_run import metrics
 
 TASK: Any = SimpleNamespace(step=3, evaluate=lambda: {"train/loss": 0.5})
 
