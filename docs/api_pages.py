@@ -1,6 +1,6 @@
 """One page for each public module: its docstring, then the docstrings of all names in its ``__all__``.
 
-Each name stands under its public path, such as ``ilc.gradients.backward``. The file that defines it is private.
+Each name stands under its public path, such as ``ilc.gradients.backward``. The defining file is private.
 """
 
 from __future__ import annotations

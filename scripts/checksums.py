@@ -5,8 +5,9 @@
 
 ``results/SHA256SUMS`` is what ``sha256sum`` writes: ``cd results && sha256sum -c SHA256SUMS`` checks it too.
 Studies and exports of searches list what they write by themselves; ``make figures`` draws nothing from files
-that are not as listed. Files that are named and gone are listed no longer. After a merge with a conflict in
-the list, name the files that both sides changed.
+that are not as listed. Files that are named and gone are listed no longer. A folder stands for all files
+in it, also a folder that is gone. After a merge with a conflict in the list, name the files that both sides
+changed.
 """
 
 from __future__ import annotations

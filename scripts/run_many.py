@@ -16,7 +16,7 @@ from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, report_command, run_command
 from lab.configuration.searched_settings import RESULTS
 from lab.runs.one_run.run_files import LOG, OUTPUTS
-from lab.runs.pool.command_line import add_places, chosen_place
+from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.sweep.sweep import WORKER, make, plan
 from lab.runs.tables.export import as_files, export_runs, table_path, write_results_files
@@ -26,7 +26,7 @@ def main() -> None:
     """Make all runs that are not done yet."""
     parser = command_parser(__doc__)
     parser.add_argument("overrides", nargs="+", help="as for src/train.py -m")
-    add_places(parser, n_workers=2)
+    add_workers_options(parser, n_workers=2)
     parser.add_argument(
         "--output", type=Path, default=OUTPUTS, help="folder of the run folders (default: outputs)"
     )
@@ -36,11 +36,11 @@ def main() -> None:
     if arguments.to:
         for kind in ("runs", "curves"):
             table_path(arguments.to, kind)  # Before anything is trained.
-    place = chosen_place(arguments, arguments.output)
+    workers = chosen_workers(arguments, arguments.output)
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
     missing = {folder: own for folder, own in runs.items() if not (folder / "done").exists()}
     with JobsProgress("runs", len(runs), len(runs) - len(missing)) as progress:
-        failures = make(missing, place, progress)
+        failures = make(missing, workers, progress)
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done, under {arguments.output}")
     print(f"shown by: {report_command(arguments.output)}")
     if failures:

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING
 from lab.configuration.command_line import command_parser, report_command, run_command
 from lab.configuration.searched_settings import RESULTS
 from lab.runs.one_run.run_files import OUTPUTS
-from lab.runs.pool.command_line import add_places, chosen_place
-from lab.runs.search.definition_file import load_definition
+from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.search.files import outcome, result_files, search_files
 from lab.runs.search.loop import search
+from lab.runs.search.search_file import load_definition
 from lab.runs.tables.export import write_results_files
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def main() -> None:
     parser = command_parser(__doc__)
     parser.add_argument("name", help="a file below conf/search, or the path of one, which ends in .yaml")
     parser.add_argument("--trials", type=int, help="completed trials wanted (default: the file's)")
-    add_places(parser, n_workers=1)
+    add_workers_options(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")
     parser.add_argument("--storage", help="postgresql://user@host/database, for many askers of one search")
     parser.add_argument("--export", action="store_true", help="train nothing, write to results/")
@@ -52,7 +52,7 @@ def main() -> None:
         if arguments.export:
             files = result_files(definition, folder, RESULTS, server=server)
         else:
-            search(definition, folder, chosen_place(arguments, folder), server=server)
+            search(definition, folder, chosen_workers(arguments, folder), server=server)
             table, tuned = folder / "trials.csv", folder / "best.yaml"
             files = search_files(definition, folder, table, tuned, server)
         for path in write_results_files(files, RESULTS):

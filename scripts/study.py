@@ -23,9 +23,9 @@ from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
 from lab.configuration.searched_settings import RESULTS
 from lab.runs.one_run.run_files import OUTPUTS
-from lab.runs.pool.command_line import add_places, chosen_place
-from lab.runs.study.definition import experiment_of, load_study, study_names
+from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.study.make import make_study, write_results
+from lab.runs.study.study_file import experiment_of, load_study, study_names
 from lab.terminal.printed_table import print_table
 
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument(
         "name", nargs="?", help="a file below conf/study, or the path of one, which ends in .yaml"
     )
-    add_places(parser, n_workers=1)
+    add_workers_options(parser, n_workers=1)
     parser.add_argument("--results", type=Path, default=RESULTS, help="where to write (default: results)")
     parser.add_argument("--output", type=Path, help="folder of the runs (default: outputs/study/NAME)")
     parser.add_argument("--export", action="store_true", help="make nothing, write what is done")
@@ -49,7 +49,7 @@ def main() -> None:
     study = load_study(arguments.name)
     folder: Path = arguments.output or OUTPUTS / "study" / study.name
     if not arguments.export:
-        make_study(study, folder, arguments.results, chosen_place(arguments, folder))
+        make_study(study, folder, arguments.results, chosen_workers(arguments, folder))
     write_results(study, folder, arguments.results)
 
 

@@ -50,7 +50,7 @@ IN_MEMORY = "values that are in memory already, made into text"
 PLACES = {
     "scripts/benchmark.py import_module": OF_THE_PROJECT,
     "scripts/make_figures.py import_module": OF_THE_PROJECT,
-    "scripts/study.py load_study": "lab.runs.study.definition.load_study, no Optuna",
+    "scripts/study.py load_study": "lab.runs.study.study_file.load_study, no Optuna",
     "src/ilc/__init__.py import_module": OF_THE_PROJECT,
     "src/lab/__init__.py import_module": OF_THE_PROJECT,
     "src/ilc/aggregators/_gram_weights.py import_module": OF_THE_PROJECT,
@@ -83,12 +83,12 @@ PLACES = {
     "src/lab/runs/one_run/run_directory.py OmegaConf.create": IN_MEMORY,
     "src/lab/runs/one_run/run_files.py OmegaConf.create": "a stored config, no interpolation resolved: "
     "tests/lab/runs/one_run/test_folder_from_elsewhere.py",
-    "src/lab/runs/search/definition_file.py OmegaConf.load": ON_THE_COMMAND_LINE,
+    "src/lab/runs/search/search_file.py OmegaConf.load": ON_THE_COMMAND_LINE,
     "src/lab/runs/search/server.py RDBStorage": "trials, see create_study",
     "src/lab/runs/search/storage.py optuna.create_study": "trials, whose parameters are checked against the "
     "space: tests/lab/runs/search/test_stored_trials.py",
     "src/lab/runs/search/tuned.py OmegaConf.create": IN_MEMORY,
-    "src/lab/runs/study/definition.py OmegaConf.load": ON_THE_COMMAND_LINE,
+    "src/lab/runs/study/study_file.py OmegaConf.load": ON_THE_COMMAND_LINE,
     "src/lab/runs/study/measurement_step.py import_module": ON_THE_COMMAND_LINE,
     "src/lab/runs/pool/worker_process.py pickle.loads": f"{OWN_PIPE}, or a file that submitit wrote "
     "for this job",

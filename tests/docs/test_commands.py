@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 
 from docs.printed_files import printed_files
 from lab.configuration.compose import combinations, compose_experiment
-from lab.runs.search.definition_file import load_definition
+from lab.runs.search.search_file import load_definition
 from lab.runs.sweep.foreign_options import leave_out_foreign_options
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)

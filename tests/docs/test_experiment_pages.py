@@ -11,12 +11,7 @@ from lab.figures.discovery import experiments, modules
 
 HEADINGS = ["Claim", "Command", "Figure", "What was found", "Settings", "Hours"]
 ELSEWHERE = {"cost"}
-"""Its claim stands in cost.md, which is about using the method."""
-
-
-def with_claims() -> list[str]:
-    """The experiments that check claims of a source. Any other may have such a page or not."""
-    return sorted(name for name in {*experiments()} - ELSEWHERE if modules(name, "claims"))
+"""cost.md has what a step costs. Experiments without claims need no page."""
 
 
 def sections(page: Path) -> dict[str, str]:
@@ -24,7 +19,10 @@ def sections(page: Path) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.fixture(scope="module", params=with_claims())
+WITH_PAGE = [name for name in experiments() if modules(name, "claims") and name not in ELSEWHERE]
+
+
+@pytest.fixture(scope="module", params=WITH_PAGE)
 def page(request: pytest.FixtureRequest, root: Path) -> Path:
     return root / "docs" / f"{request.param}.md"
 

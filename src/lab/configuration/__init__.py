@@ -1,4 +1,4 @@
-"""From config files to checked values and built objects."""
+"""Reads config files, checks their values, and builds the objects that they describe."""
 
 from lab.configuration.resolvers import register_resolvers
 

@@ -1,4 +1,4 @@
-"""Runs a Hydra entrypoint so that a user's mistake ends in one message."""
+"""Runs a command so that a mistake of the user ends in one message."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ def command_parser(about: str | None) -> ArgumentParser:
 
 
 def report_command(folder: Path) -> str:
-    """What shows the runs below a folder, from the folder where this command was given."""
+    """The command that shows the runs below a folder, for the present working folder."""
     script = os.path.relpath(CONF.parent / "scripts" / "report.py")
     return shlex.join(["python", script, str(folder)])
 
 
 def run_command(main: Callable[[], None]) -> None:
-    """Call ``main``, listening to signals that ask to stop; on a user's mistake exit with status 1.
+    """Call ``main``, listen to signals that ask to stop, and exit with status 1 after a mistake of the user.
 
-    A mistake is one message, and so is a stop, which exits with ``lab.machine.stop_signals.STOPPED``.
+    A mistake gives one message. A stop gives one message too, with the status
+    ``lab.machine.stop_signals.STOPPED``.
 
-    Errors of Hydra and OmegaConf, which come from the command line or the config files, and errors
-    of the file system count as such. Anything else is a defect of ours and keeps its traceback;
-    so does everything with ``HYDRA_FULL_ERROR=1``. A reader of the output who goes away (``| head``)
-    ends nothing.
+    Errors of Hydra and OmegaConf, which come from the command line or the config files, and errors of the
+    file system count as mistakes of the user. Every other error is a defect of this project and keeps its
+    traceback. With ``HYDRA_FULL_ERROR=1`` every error does. A reader of the output who goes away (``|
+    head``) does not end the command.
     """
     shows_defects = bool(os.environ.get("HYDRA_FULL_ERROR"))
-    # Makes Hydra hand exceptions on instead of printing them in its own way.
+    # With this variable Hydra raises exceptions. Otherwise it prints them in its own way.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     with listening(), unbreakable_output():
         try:
@@ -61,7 +62,7 @@ def run_command(main: Callable[[], None]) -> None:
 
 
 def _is_a_users(error: BaseException) -> bool:
-    """Whether it comes of what a user gave: one of ours, the system's, or out of Hydra's reading of it."""
+    """Whether the user caused an error: a UserError, an error of the system, or one that Hydra raised."""
     if isinstance(error, (UserError, HydraException, OmegaConfBaseException, OSError)):
         return True
     trace = error.__traceback__
@@ -77,9 +78,11 @@ def several_processes() -> bool:
 
 
 def print_error(message: str) -> None:
-    """Print it once, however many processes meet an error: the first cause is what counts."""
+    """Print a message once, also if several processes have an error. Only the first one is printed."""
     if several_processes():
-        from ilc._processes import first_to_speak  # Loads torch, which a mistyped option need not wait for.
+        from ilc._processes import (
+            first_to_speak,  # This imports torch, which takes seconds, so it is done here only.
+        )
 
         if not first_to_speak():
             return
@@ -87,7 +90,7 @@ def print_error(message: str) -> None:
 
 
 def readable(error: BaseException) -> str:
-    """One message: what was wrong, what was expected, the remedy."""
+    """The message of an error: what was wrong, what was expected, and the remedy."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None:
@@ -102,7 +105,7 @@ def readable(error: BaseException) -> str:
     if isinstance(error, OSError) and not isinstance(error, HydraException):
         where = error.filename or "a file"
         return f"{where}: {error.strerror or error}. Check that it exists and is writable"
-    # Hydra's own messages name the choices; its line breaks and search path are in the way.
+    # The messages of Hydra name the choices. The line breaks and the search path are left out.
     return " ".join(str(error).split("Config search path")[0].split())
 
 

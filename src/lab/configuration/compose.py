@@ -1,4 +1,4 @@
-"""Configs composed in this process, as ``src/train.py`` composes them from its command line."""
+"""Composes configs in this process, as ``src/train.py`` does from its command line."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from lab.configuration.sweep_values import check_number_of_runs, swept_values
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
-    """The config that these overrides make, with Hydra's own section, which says what was chosen.
+    """Compose the config of these overrides, with the section of Hydra, which lists the choices.
 
     Raises:
-        HydraException, UserError: one of them does not fit.
+        HydraException, UserError: an override does not fit.
     """
     check_overrides(overrides)
     register_resolvers()
@@ -37,16 +37,16 @@ def compose_experiment(overrides: Sequence[str], sweep: bool = False) -> dict[st
     """The resolved config; ``sweep`` as for ``resolve``.
 
     Raises:
-        HydraException, UserError: an override that does not fit.
+        HydraException, UserError: an override does not fit.
     """
     return resolve(compose_config(overrides), sweep)
 
 
 def tuned_settings(chosen: Mapping[str, Any]) -> str | None:
-    """What to say of the best known settings that a run uses, or None where it uses none.
+    """One line about the best known settings that a run uses; None if it uses none.
 
     Args:
-        chosen: what Hydra chose of every group, its ``runtime.choices``.
+        chosen: the choice from every group, from ``runtime.choices`` of Hydra.
     """
     name = tuned_choice(chosen)
     if name is None:
@@ -63,15 +63,15 @@ def tuned_choice(chosen: Mapping[str, Any]) -> str | None:
 
 
 def command_of(overrides: Sequence[str], sweep: bool = False) -> str:
-    """What repeats the run of these overrides; one of a sweep may need ``-m``, see ``resolve``."""
+    """The command that repeats the run of these overrides; a run of a sweep needs ``-m``, see ``resolve``."""
     return shlex.join(["python", "src/train.py", *(["-m"] if sweep else []), *overrides])
 
 
 def combinations(overrides: Sequence[str]) -> list[list[str]]:
-    """Every combination of overrides that name several values (``seed=0,1`` or ``seed=range(0,50)``).
+    """Every combination of the values of overrides that name several (``seed=0,1`` or ``seed=range(0,50)``).
 
     Raises:
-        UserError: one of them cannot be read or names no value, or there are too many combinations.
+        UserError: an override cannot be read or names no value, or there are too many combinations.
     """
     check_overrides(overrides)
     choices = []

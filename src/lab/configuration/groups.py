@@ -1,4 +1,4 @@
-"""The config groups: folders of ``conf/`` whose files are choices."""
+"""The config groups: folders of ``conf/``, whose files are the choices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONF = Path(__file__).parents[3] / "conf"
 
 
 def choices(group: str) -> list[str]:
-    """The choices of a group, by name; of one with groups inside ``INNER/NAME``."""
+    """The names of the choices of a group; ``INNER/NAME`` for choices in an inner folder."""
     folder = CONF / group
     own = [str(path.relative_to(folder).with_suffix("")) for path in sorted(folder.rglob("*.yaml"))]
     return sorted([*own, *searched_settings()]) if group == "tuned" else own
@@ -35,14 +35,14 @@ def file_of(group: str, name: str) -> Path | None:
 
 
 def choices_with(group: str, option: str) -> list[str]:
-    """The choices of a group that have an option, by name."""
+    """The names of the choices of a group that have an option."""
     return [
         path.stem for path in sorted((CONF / group).glob("*.yaml")) if option in (OmegaConf.load(path) or ())
     ]
 
 
 def choices_whose(group: str, fits: Callable[[Any], bool]) -> list[str]:
-    """The choices of a group whose ``_target_`` fits, by name."""
+    """The names of the choices of a group whose ``_target_`` fits."""
     files = sorted((CONF / group).glob("*.yaml"))
     return [path.stem for path in files if fits(_imported(str(OmegaConf.load(path)._target_)))]
 

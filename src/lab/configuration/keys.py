@@ -1,4 +1,4 @@
-"""Keys and plain values of the config: the checks and messages that everybody shares."""
+"""Checks and messages for keys and plain values of the config."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IN_WORDS = {
 
 
 def unknown_key(key: str, allowed: Iterable[str]) -> str:
-    """The message for a key that does not exist, with the nearest one that does."""
+    """The message for a key that does not exist, with the most similar key that exists."""
     allowed = sorted(str(name) for name in allowed)
     last = key.rsplit(".", 1)[-1]
     close = difflib.get_close_matches(last, allowed, n=1)
@@ -38,11 +38,11 @@ def check_keys(section: str, found: Mapping[Any, Any], allowed: Iterable[str]) -
             raise UserError(unknown_key(f"{section}.{key}" if section else str(key), allowed))
 
 
-def fitting_name(key: str, value: Any) -> str:
-    """A name that goes into the path of a run folder.
+def checked_folder_name(key: str, value: Any) -> str:
+    """Check a name that becomes a part of the path of a run folder, and return it.
 
     Raises:
-        UserError: it would lead elsewhere, or is none.
+        UserError: the value is not a name, or it would lead to another folder.
     """
     if not isinstance(value, str) or not re.fullmatch(r"\w[\w.+-]{0,99}", value):
         raise UserError(
@@ -53,23 +53,23 @@ def fitting_name(key: str, value: Any) -> str:
 
 
 def check_type(key: str, value: Any, annotation: Any) -> None:
-    """Whether a value of the config is of the annotated type.
+    """Check that a value of the config has the annotated type.
 
-    Only what a config can hold is compared: of ``float | Tensor`` a value must be the number. An annotation
-    without any such part is left to the object that has it.
+    A config holds plain values only. For ``float | Tensor`` the value must therefore be a number. If no
+    value of the annotated type can stand in a config, nothing is checked here.
 
     Raises:
-        UserError: it is not.
+        UserError: the value has another type.
     """
     if _expected(annotation) and not _fits(value, annotation):
         raise UserError(f"{key} must be {' or '.join(_expected(annotation))}, got {value!r}")
 
 
 def _expected(annotation: Any) -> list[str]:
-    """What a value of this type is in words, each alternative that a config can hold."""
+    """The alternatives of a type that a config can hold, in words."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        # Without repetitions: every whole number is a number.
+        # dict.fromkeys removes repetitions.
         return list(dict.fromkeys(words for part in arguments for words in _expected(part)))
     if origin is typing.Literal:
         return [f"one of {', '.join(map(str, arguments))}"]
@@ -90,7 +90,7 @@ def _fits(value: Any, annotation: Any) -> bool:
         return value in arguments
     if origin in (tuple, list, Sequence):
         return isinstance(value, (list, tuple)) and _all_fit(value, origin, arguments)
-    if isinstance(value, bool):  # Which Python counts among the whole numbers.
+    if isinstance(value, bool):  # For Python, True and False are whole numbers.
         return annotation is bool
     if annotation is float:
         return isinstance(value, (int, float)) and math.isfinite(value)
@@ -98,6 +98,6 @@ def _fits(value: Any, annotation: Any) -> bool:
 
 
 def _all_fit(values: Sequence[Any], origin: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether each of the values is of the type that its place in a tuple, or every place, has."""
+    """Whether each value has the type of its position in a tuple, or the type of all items of a list."""
     kinds = arguments if origin is tuple and Ellipsis not in arguments else arguments[:1] * len(values)
     return len(values) == len(kinds) and all(map(_fits, values, kinds))

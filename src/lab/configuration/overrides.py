@@ -1,4 +1,4 @@
-"""The words of a command line that set options, read before Hydra does, with the remedy where that fails."""
+"""Checks the overrides of a command line before Hydra reads them, so that the error names a remedy."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ilc.errors import UserError
 from lab.configuration.groups import CONF, choices
 
 OPTIONAL_GROUPS = ("tuned",)
-"""Groups of which nothing need be chosen."""
+"""Groups from which nothing needs to be chosen."""
 LISTED = 24
-"""As many choices as a message names."""
+"""The largest number of choices that a message lists."""
 
 
 def check_overrides(overrides: Sequence[str]) -> None:
-    """Whether each can be read, and chooses from its group by name.
+    """Check that each override can be read, and that a choice from a group is given by its name.
 
     Raises:
-        UserError: one cannot or does not.
+        UserError: an override cannot be read, or does not name a choice.
     """
     parser = OverridesParser.create()
     elsewhere = any(text.startswith("hydra.searchpath=") for text in overrides)
@@ -39,7 +39,10 @@ def check_overrides(overrides: Sequence[str]) -> None:
 
 
 def _check_choice(read: Override, elsewhere: bool) -> None:
-    """Whether an override of a group names a choice; of those that are not optional Hydra knows which."""
+    """Check that the override of a group names a choice.
+
+    For groups that are not optional, Hydra checks the name.
+    """
     group, known = read.key_or_group, choices(read.key_or_group)
     optional = group in OPTIONAL_GROUPS
     if read.is_sweep_override() or (read.is_delete() and optional):
@@ -53,7 +56,7 @@ def _check_choice(read: Override, elsewhere: bool) -> None:
 
 
 def _listed(known: list[str], wanted: str, group: str) -> str:
-    """The choices of a group, or the nearest ones where a line could not hold all."""
+    """The choices of a group; if there are too many for a line, the most similar ones."""
     if len(known) <= LISTED:
         return ", ".join(known)
     others = " and results/*/search/*.yaml" if group in OPTIONAL_GROUPS else ""
@@ -62,12 +65,12 @@ def _listed(known: list[str], wanted: str, group: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """As much of a text as fits into a message."""
+    """The beginning of a text, as long as a message can show."""
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _how_to_write(text: str, parser: OverridesParser) -> str:
-    """The same with its value in quotes, if that can be read."""
+    """How to write the override: with its value in quotes, if Hydra can then read it."""
     key, equals, value = text.partition("=")
     quoted = f'{key}="{value.replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}"'
     try:

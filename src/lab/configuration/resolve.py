@@ -1,4 +1,4 @@
-"""From the composed config to the plain values that a run uses, and to the run's name."""
+"""Turns the composed config into the plain values of a run, and into the name of the run."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from omegaconf.errors import OmegaConfBaseException
 from ilc.errors import UserError
 from lab.configuration.command_line import readable
 from lab.configuration.groups import choices_with
-from lab.configuration.keys import fitting_name
+from lab.configuration.keys import checked_folder_name
 from lab.configuration.section import Section, name_of_section, option_types
 from lab.configuration.shared_keys import check_shared_keys
 
-# What may differ between the two halves of an interrupted run: none of it changes the numbers
-# beyond rounding. Everything else is the experiment, and part of the run's name.
+# These keys may change when an interrupted run continues: they change its numbers by rounding at most. All
+# other keys are the experiment, and decide the name of the run.
 NOT_THE_EXPERIMENT = ("logger", "device", "threads", "data_dir")
 
 METHOD_KEYS = ("method", "aggregator")
-"""Where a config says with which method its run trains: the first of them that it has."""
+"""The keys that name the method of a run; the first one that a config has counts."""
 
 
 def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
     """The config as plain values.
 
     Args:
-        config: as Hydra composed it.
-        sweep: in a sweep (``-m``), options of the method that it lacks and another choice of its group
-            has are left out, so that all their values name one and the same run. In a single run they
-            are an error.
+        config: the config that Hydra composed.
+        sweep: whether the run belongs to a sweep (``-m``). Options that the method does not have, but another
+            choice of its group has, are then left out, so that all their values give the same run. In a
+            single run they are an error.
 
     Raises:
-        UserError: an unresolvable value, a key that every run has missing or wrong.
+        UserError: a value cannot be resolved, or a key that every run needs is missing or wrong.
     """
     try:
         # Hydra's own section refers to the run's name, which is made from the rest.
@@ -63,15 +63,15 @@ def _without_options_of_others(group: str, values: dict[str, Any]) -> dict[str, 
 
 
 def method_of(content: dict[str, Any]) -> str:
-    """What a run is called beside its experiment: its method, which may be an aggregator.
+    """The name of the method of a run. The method may be an aggregator.
 
     Raises:
-        UserError: a name that no folder can have.
+        UserError: no folder can have this name.
     """
     for key in METHOD_KEYS:
         value = content.get(key)
         if value is not None:
-            return name_of_section(key, value) if isinstance(value, dict) else fitting_name(key, value)
+            return name_of_section(key, value) if isinstance(value, dict) else checked_folder_name(key, value)
     return "run"
 
 
@@ -79,14 +79,14 @@ def run_name(config: DictConfig) -> str:
     """``experiment/method-seedS-HASH``: the same experiment always gets the same folder.
 
     Raises:
-        UserError: as ``resolve``.
+        UserError: as in ``resolve``.
     """
     content = resolve(config, sweep=True)
     return f"{content['name']}/{method_of(content)}-seed{content['seed']}-{identity(content)}"
 
 
 def identity(content: dict[str, Any]) -> str:
-    """Eight hexadecimal digits that stand for everything that makes the experiment."""
+    """Eight hexadecimal digits for all keys that make the experiment."""
     essential = {key: value for key, value in content.items() if key not in NOT_THE_EXPERIMENT}
     text = json.dumps(essential, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

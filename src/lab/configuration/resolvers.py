@@ -1,4 +1,4 @@
-"""The few functions that config files may call."""
+"""The functions that config files may call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.configuration.scale import check_scale
 
 
 def register_resolvers() -> None:
-    """Register them with OmegaConf; calling it again changes nothing.
+    """Register the functions with OmegaConf. A second call changes nothing.
 
     ``${scale:A,B}`` is A at ``scale=small`` and B at ``scale=paper``. ``${floor_divide:A,B}`` is A
     divided by B, rounded down. ``${run_name:}`` is the run's folder below ``outputs/``. ``${choices:GROUP}``

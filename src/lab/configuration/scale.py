@@ -6,10 +6,10 @@ SCALES = ("small", "paper")
 
 
 def check_scale(scale: str) -> str:
-    """The scale, if there is such a one.
+    """Check a scale, and return it.
 
     Raises:
-        UserError: there is not.
+        UserError: there is no such scale.
     """
     if scale not in SCALES:
         raise UserError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")

@@ -1,39 +1,52 @@
-"""A part of the config that describes one object, checked against what makes that object."""
+"""A section of the config that describes one object, checked against the class that makes the object."""
 
 from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 from ilc.errors import UserError
-from lab.configuration.keys import check_type, fitting_name, unknown_key
-
-T = TypeVar("T")
+from lab.configuration.keys import check_type, checked_folder_name, unknown_key
 
 DESCRIPTIVE = ("_target_", "name")
-"""Keys of a section that describe it rather than configure the object."""
+"""Keys of a section that are not options of the object."""
 
 REFUSALS = (TypeError, ValueError, ArithmeticError, RuntimeError, AssertionError, MemoryError)
-"""With what an object may refuse its options; anything else is a defect of its own."""
+"""Errors with which an object may refuse its options; any other error is a defect of the object."""
+
+
+@dataclass(frozen=True)
+class OptionsIn:
+    """Marks an argument of a task whose options stand in the section of another argument.
+
+    ``regularizer: Annotated[Section, OptionsIn("optimizer", Regularizer)]`` receives the options of the
+    section ``optimizer`` that belong to ``Regularizer``. The argument ``optimizer`` receives the other
+    options.
+
+    Attributes:
+        key: the section.
+        owner: the class or function whose options they are; its options are its arguments with a default.
+    """
+
+    key: str
+    owner: Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Section:
-    """What one object is called, what makes it, and with which options.
-
-    Some options may belong to a second object, such as the sampler's in a dataset's section. The task's
-    argument is then annotated ``Annotated[Section, Sampler]``, and ``part`` and ``without`` tell them apart.
+    """The description of one object: its name, the class or function that makes it, and its options.
 
     Attributes:
-        key: of the section (``aggregator``), for messages.
-        name: of the choice (``and_mask``).
+        key: the section's key in the config (``aggregator``), for messages.
+        name: the name of the choice (``and_mask``).
         target: the class or function that ``_target_`` names.
-        options: its keyword arguments.
+        options: the keyword arguments of the target.
     """
 
     key: str
@@ -46,7 +59,7 @@ class Section:
         """Read a section of the resolved config.
 
         Raises:
-            UserError: it is no section, or what ``_target_`` names cannot be imported or called.
+            UserError: it is not a section, or its ``_target_`` cannot be imported or called.
         """
         if not isinstance(values, Mapping) or "_target_" not in values:
             raise UserError(
@@ -56,62 +69,43 @@ class Section:
         options = {str(name): value for name, value in values.items() if name not in DESCRIPTIVE}
         return cls(key, name_of_section(key, values), target, options)
 
-    def offered(self, **values: Any) -> Section:
-        """The same with those of the values that the target takes.
-
-        Raises:
-            UserError: the section sets one of them itself.
-        """
-        taken = {name: value for name, value in values.items() if name in option_types(self.target)}
-        for name in taken.keys() & self.options.keys():
-            raise UserError(f"{self.key}.{name} follows the run's own {name}: set {name}=... instead")
-        return replace(self, options={**self.options, **taken})
-
     def check(self, *others: Callable[..., Any]) -> None:
-        """Whether every option is known to the target or to one of the others, and of its type.
+        """Check that every option belongs to the target or to one of ``others``, and has the right type.
 
         Raises:
-            UserError: one is not.
+            UserError: an option is unknown or has the wrong type.
         """
-        known: dict[str, Any] = {}
-        for owner in (self.target, *others):
-            known |= option_types(owner)
+        known = dict(option_types(self.target))
+        for other in others:
+            known |= _types_with_default(other)
         self._check_options(known)
 
-    def part(self, other: Callable[..., T], *arguments: Any) -> T:
-        """Make another object of those options that are its own, as ``build`` does."""
-        own = option_types(other, skip=len(arguments))
-        options = {name: value for name, value in self.options.items() if name in own}
-        made: T = replace(self, target=other, options=options).build(*arguments)
-        return made
+    def split(self, other: Callable[..., Any]) -> tuple[Section, Section]:
+        """Split the section in two: without the options of another object, and with these options alone."""
+        its_own = _types_with_default(other)
+        taken = {name: value for name, value in self.options.items() if name in its_own}
+        rest = {name: value for name, value in self.options.items() if name not in its_own}
+        return replace(self, options=rest), replace(self, target=other, options=taken)
 
-    def without(self, other: Callable[..., Any]) -> Section:
-        """The same without those options that are another object's."""
-        own = option_types(other)
-        return replace(self, options={name: v for name, v in self.options.items() if name not in own})
-
-    def build(self, *arguments: Any, kinds: tuple[type, ...] = (object,)) -> Any:
-        """Call the target with the given leading arguments and the options.
+    def build(self, *arguments: Any, kinds: tuple[type, ...] = (object,), **offered: Any) -> Any:
+        """Call the target with the leading ``arguments`` and the options.
 
         Args:
-            arguments: what is not of the config.
-            kinds: one of which the result must be.
+            arguments: values that do not come from the config.
+            kinds: the result must be an instance of one of these classes.
+            offered: values by the name of an argument; the target gets those that it has an argument for.
 
         Raises:
-            UserError: an unknown option, one of the wrong type, one that the object refuses, or an object
-                of another kind.
+            UserError: an option is unknown, has the wrong type, is refused by the object, or is also offered;
+                or the object is of another kind.
         """
-        self._check_options(option_types(self.target, skip=len(arguments)))
-        try:
-            made = self.target(*arguments, **self.options)
-        except UserError:
-            raise
-        except REFUSALS as error:
-            what = " ".join(str(error).split())
-            raise UserError(
-                f"{self.key}={self.name} cannot be built: {what or type(error).__name__} "
-                "(HYDRA_FULL_ERROR=1 shows where)"
-            ) from error
+        types = option_types(self.target, skip=len(arguments))
+        self._check_options(types)
+        taken = {name: value for name, value in offered.items() if name in types}
+        for name in taken.keys() & self.options.keys():
+            raise UserError(f"{self.key}.{name} follows the run's own {name}: set {name}=... instead")
+        with refusals_explained(f"{self.key}={self.name}"):
+            made = self.target(*arguments, **self.options, **taken)
         if not isinstance(made, kinds):
             expected = " or ".join(kind.__name__ for kind in kinds)
             raise UserError(
@@ -127,21 +121,40 @@ class Section:
             check_type(f"{self.key}.{name}", value, known[name])
 
 
-def name_of_section(key: str, values: Mapping[str, Any]) -> str:
-    """What a section's choice is called: its ``name``, or else the last part of its ``_target_``.
+@contextmanager
+def refusals_explained(what: str) -> Iterator[None]:
+    """Turn the error with which an object refuses its options into a message that names the object.
+
+    Args:
+        what: the choice that describes the object (``optimizer=adam``).
 
     Raises:
-        UserError: a name that no folder can have.
+        UserError: the object refused its options.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except REFUSALS as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{what} cannot be built: {reason} (HYDRA_FULL_ERROR=1 shows where)") from error
+
+
+def name_of_section(key: str, values: Mapping[str, Any]) -> str:
+    """The name of a section's choice: its ``name``, or otherwise the last part of its ``_target_``.
+
+    Raises:
+        UserError: no folder can have this name.
     """
     last = str(values.get("_target_", "")).rpartition(".")[-1]
-    return fitting_name(f"{key}.name", values.get("name", last))
+    return checked_folder_name(f"{key}.name", values.get("name", last))
 
 
 def imported(path: Any) -> Callable[..., Any]:
     """The class or function that a dotted path names.
 
     Raises:
-        UserError: there is none.
+        UserError: it cannot be imported, or cannot be called.
     """
     module, _, name = str(path).rpartition(".")
     try:
@@ -155,7 +168,7 @@ def imported(path: Any) -> Callable[..., Any]:
 
 @cache
 def option_types(target: Callable[..., Any], skip: int = 0) -> dict[str, Any]:
-    """Names and annotations of the keyword arguments that ``target`` takes after ``skip`` others."""
+    """The names and annotations of the arguments of ``target``, without the first ``skip`` of them."""
     try:
         parameters = list(inspect.signature(target).parameters.values())[skip:]
         hints = typing.get_type_hints(
@@ -166,4 +179,14 @@ def option_types(target: Callable[..., Any], skip: int = 0) -> dict[str, Any]:
     # Not *arguments and **options, which name nothing.
     return {
         p.name: hints.get(p.name, Any) for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+def _types_with_default(target: Callable[..., Any]) -> dict[str, Any]:
+    """The names and annotations of the arguments of ``target`` that have a default."""
+    parameters = inspect.signature(target).parameters
+    return {
+        name: kind
+        for name, kind in option_types(target).items()
+        if parameters[name].default is not inspect.Parameter.empty
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ilc.errors import UserError
-from lab.configuration.keys import check_type, fitting_name
+from lab.configuration.keys import check_type, checked_folder_name
 from lab.configuration.scale import check_scale
 
 SHARED_KEYS: dict[str, Any] = {
@@ -20,14 +20,14 @@ SHARED_KEYS: dict[str, Any] = {
     "trainer": dict,
     "logger": dict,
 }
-"""Key -> type; all other keys of a config are the task's."""
+"""Key -> type. All other keys of a config belong to the task."""
 
 
 def check_shared_keys(content: Mapping[str, Any]) -> None:
-    """Whether a resolved config has all of them, with values that can be.
+    """Check that a resolved config has all shared keys, with possible values.
 
     Raises:
-        UserError: one is missing, of the wrong type or out of range.
+        UserError: a key is missing, has the wrong type, or is out of range.
     """
     for key, kind in SHARED_KEYS.items():
         if key not in content:
@@ -37,7 +37,7 @@ def check_shared_keys(content: Mapping[str, Any]) -> None:
                 raise UserError(f"{key} must be a section, got {content[key]!r}: choose one of conf/{key}")
         else:
             check_type(key, content[key], kind)
-    fitting_name("name", content["name"])
+    checked_folder_name("name", content["name"])
     check_scale(content["scale"])
     if content["seed"] < 0:
         raise UserError(f"seed must be a whole number of at least 0, got {content['seed']}")

@@ -1,4 +1,4 @@
-"""Which classes and functions a stored config may name: such a file may be somebody else's."""
+"""Checks which classes and functions a stored config names, because the file may come from another person."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ NAMING = ("_target_", "task")
 """Keys whose value is imported and called."""
 
 NOT_CHOICES = ("cluster", "search", "study", "tuned")
-"""Folders of ``conf/`` whose files choose among the others and name nothing themselves."""
+"""Folders of ``conf/`` whose files name no classes: they choose among other files."""
 
 
 def check_stored_targets(content: Mapping[str, Any], where: str, allow: Iterable[str] = ()) -> None:
-    """Whether a stored config names nothing but the project's own choices, before anything is imported.
+    """Check that a stored config names only choices of this project, before anything is imported.
 
     Args:
         content: the config, as plain values.
-        where: it lies, for the message.
-        allow: packages (``mypackage``) or modules whose classes it may name too.
+        where: the path of the file, for the message.
+        allow: packages (``mypackage``) or modules whose classes the config may also name.
 
     Raises:
-        UserError: it names another class or function.
+        UserError: the config names another class or function.
     """
     packages = [allow] if isinstance(allow, str) else list(allow)
     for key, target in _named(content):
@@ -43,14 +43,14 @@ def check_stored_targets(content: Mapping[str, Any], where: str, allow: Iterable
 
 @cache
 def own_targets() -> frozenset[str]:
-    """Every class or function that a file under ``conf/`` names."""
+    """The classes and functions that the files in ``conf/`` name."""
     files = [path for path in CONF.rglob("*.yaml") if path.relative_to(CONF).parts[0] not in NOT_CHOICES]
     contents = [OmegaConf.to_container(OmegaConf.load(path)) for path in files]
     return frozenset(str(target) for content in contents for _, target in _named(content))
 
 
 def _named(content: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """What is named at any depth, with its dotted key."""
+    """The classes and functions that a config names at any depth, each with its dotted key."""
     if isinstance(content, (list, tuple)):
         for number, value in enumerate(content):
             yield from _named(value, f"{prefix}{number}.")

@@ -1,4 +1,4 @@
-"""The values that an override of a sweep names (``seed=0,1``, ``seed=range(0,50)``), bounded in number."""
+"""The values of an override in a sweep (``seed=0,1``, ``seed=range(0,50)``), with a limit of their number."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from hydra.core.override_parser.types import Override, RangeSweep
 from ilc.errors import UserError
 
 MOST = 10_000
-"""Runs of one command: their configs are composed first, which takes minutes for so many."""
+"""The most runs of one command. Their configs are composed first, which takes minutes for so many."""
 
 
 def swept_values(text: str, entry: Override) -> list[str]:
     """The values, as text.
 
     Args:
-        text: the override as it was given, for messages.
-        entry: what Hydra read.
+        text: the override on the command line, for messages.
+        entry: the override as Hydra read it.
 
     Raises:
-        UserError: it names none, or more than a command may.
+        UserError: the override names no value, or too many values.
     """
     value = entry.value()
     if isinstance(value, RangeSweep):
@@ -32,10 +32,10 @@ def swept_values(text: str, entry: Override) -> list[str]:
 
 
 def check_number_of_runs(n: int | float) -> None:
-    """Whether a command may name that many runs.
+    """Check that a command may make so many runs.
 
     Raises:
-        UserError: it may not.
+        UserError: these are too many.
     """
     if not n <= MOST:
         raise UserError(

@@ -1,4 +1,4 @@
-"""Datasets: one per file, each handing over ``Environments``."""
+"""Datasets: one per file. Each makes ``Environments``."""
 
 from lab.data.any_environment_batches import AnyEnvironmentBatches
 from lab.data.batches import Batches

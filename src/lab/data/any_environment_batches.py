@@ -1,4 +1,4 @@
-"""Batches of examples from any environments, for plain training, which knows of none."""
+"""Batches of examples from any environments, for plain training without environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all samplers are: a fresh random order from one generator, whose state is theirs."""
+"""The base class of all samplers: a new random order in every epoch, from one generator."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from lab.data.environments import Environments
 
 
 class Batches:
-    """Iterates once per epoch over training data, batches of inputs and targets with an axis E in front.
+    """One iteration is one epoch: batches of inputs and targets of the training data, with a first axis E.
 
-    The order comes from one CPU generator, so that it is the same on every device.
+    The order comes from one generator on the CPU, so it is the same on every device.
 
     Args:
         environments: the data.
-        batch_size: B; what it counts, a subclass says. None for as many as there are.
-        generator: source of the order.
-        device: where the batches are wanted; None for where the data is.
+        batch_size: B; the subclass says what it counts. None for as many as there are.
+        generator: the random number generator of the order.
+        device: the device of the batches; None for the device of the data.
 
     Raises:
-        UserError: a batch size below 1 or above what there is.
+        UserError: the batch size is below 1 or larger than possible.
     """
 
     counts: ClassVar[str]
@@ -51,11 +51,11 @@ class Batches:
         self._device = environments.inputs.device if device is None else device
 
     def _available(self, environments: Environments) -> int:
-        """The largest batch size."""
+        """The largest possible batch size."""
         return environments.examples_per_environment
 
     def __len__(self) -> int:
-        """Steps per epoch."""
+        """The number of steps per epoch."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
@@ -63,11 +63,11 @@ class Batches:
         raise NotImplementedError
 
     def _ready(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """A batch where it is wanted, its inputs as a model takes them."""
+        """A batch on the right device, with inputs that a model can take."""
         return self._data.prepared(inputs.to(self._device)), targets.to(self._device)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The generator's state."""
+        """The state of the generator."""
         return {"generator": self._generator.get_state()}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:

@@ -1,9 +1,9 @@
-"""Colored MNIST: the digit says something in every environment, the colour more, but not in all.
+"""Colored MNIST: the digit predicts the label in every environment, the colour only in some.
 
 Arjovsky et al., Invariant Risk Minimization, section 5.2. The label is whether the digit is below
 5, flipped with probability 0.25. The colour agrees with that label except with probability 0.2 and
-0.1 in the training environments, and 0.9 in the test environment. Who trusts the colour is right
-in 85 % of training and 10 % of test; the digit alone is worth 75 % everywhere.
+0.1 in the training environments, and 0.9 in the test environment. Predicting by colour is right for
+85 % of the training examples and 10 % of the test examples; predicting by digit is right for 75 % everywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files from the network: whole, right, and continued where an earlier attempt stopped."""
+"""Downloads files: each is checked by its hash, and an interrupted download is continued."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def server_answers(url: str, seconds: float = SECONDS_TO_DECIDE) -> bool:
 
 
 def download(url: str, path: Path, md5: str) -> None:
-    """Fetch ``url`` into ``path``, which appears only when the file is whole and its hash right.
+    """Download ``url`` to ``path``. The file appears only when it is whole and its hash is right.
 
-    What an interrupted attempt fetched stays beside it as ``.NAME.part`` and is continued.
+    The unfinished file of an interrupted download stays beside it as ``.NAME.part``, and is continued.
 
     Raises:
         OSError: no network, no answer for half a minute, a full disk, a file of another hash.

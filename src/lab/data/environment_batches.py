@@ -12,16 +12,15 @@ from lab.data.batches import Batches
 
 
 class EnvironmentBatches(Batches):
-    """Batches ``[E, B, ...]``: B examples of every environment and step.
+    """Batches ``[E, B, ...]``: every step has B examples of every environment.
 
-    The last batch of an epoch is smaller when B does not divide N. With all examples at once an
-    epoch is one step.
+    If B does not divide N, the last batch of an epoch is smaller. If B is N, an epoch is one step.
     """
 
     counts = "examples per environment and step"
 
     def __len__(self) -> int:
-        """Steps per epoch."""
+        """The number of steps per epoch."""
         return math.ceil(self._data.examples_per_environment / self._batch_size)
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:

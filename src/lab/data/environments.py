@@ -1,4 +1,4 @@
-"""What every dataset hands over: training environments and named evaluation splits."""
+"""The result of every dataset: training environments, and evaluation splits with names."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lab.machine.free_memory import check_memory
 class Split:
     """Examples for evaluation: inputs ``[M, ...]``, targets ``[M, ...]``.
 
-    ``parts`` names some of them, bool ``[M]``, whose accuracy is reported apart. ``scale`` is what images
-    that are bytes go through before a model sees them.
+    ``parts`` holds masks by name, bool ``[M]``: the accuracy of these examples is also reported. ``scale``
+    turns images of bytes into the numbers that a model takes.
     """
 
     inputs: Tensor
@@ -28,7 +28,7 @@ class Split:
     scale: PixelScale | None = None
 
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Some of the inputs as a model takes them."""
+        """Turn some of the inputs into the form that a model takes."""
         return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
 
     def to(self, device: torch.device) -> Split:
@@ -38,7 +38,7 @@ class Split:
         return Split(self.inputs.to(device), self.targets.to(device), parts, scale)
 
     def spread(self, n: int | None) -> Split:
-        """At most ``n`` of the examples, evenly spread over them; None for all."""
+        """At most ``n`` of the examples, evenly spread over the split; None for all."""
         if n is None or n >= len(self.inputs):
             return self
         rows = torch.arange(n, device=self.inputs.device) * len(self.inputs) // n
@@ -47,7 +47,7 @@ class Split:
 
 
 def check_size(key: str, n_numbers: float) -> None:
-    """Raise UserError where generating so many float32 numbers takes more memory than is free."""
+    """Raise UserError if generating so many float32 numbers needs more memory than is free."""
     check_memory(f"dataset={key}", 3 * 4 * n_numbers, "take fewer environments, examples or dimensions")
 
 
@@ -58,11 +58,11 @@ class Environments:
     Attributes:
         inputs: ``[E, N, ...]``.
         targets: ``[E, N, ...]``, class indices (int64) for classification.
-        evaluation: held-out splits by name; ``test`` is always there.
-        source: where the data comes from, in words; written into every run, table and figure.
-        parts: of the pooled training examples, bool ``[E * N]`` by name; see ``Split``.
-        references: known constants to set beside the metrics, such as the lowest possible risk;
-            they go into every summary.
+        evaluation: the evaluation splits by name; there is always one called ``test``.
+        source: the origin of the data, in words; it is written into every run, table and figure.
+        parts: masks of the pooled training examples by name, bool ``[E * N]``; see ``Split``.
+        references: constants to compare metrics with, such as the lowest possible risk; every summary holds
+            them.
         distributions: whether the targets are probabilities ``[E, N, C]`` rather than numbers.
         scale: what inputs that are bytes go through, batch by batch, before a model sees them; None for
             inputs that a model takes as they are.
@@ -101,17 +101,17 @@ class Environments:
 
     @property
     def n_environments(self) -> int:
-        """E."""
+        """The number of training environments, E."""
         return self.inputs.shape[0]
 
     @property
     def examples_per_environment(self) -> int:
-        """N."""
+        """The number of examples in each training environment, N."""
         return self.inputs.shape[1]
 
     @property
     def n_outputs(self) -> int:
-        """Outputs a model needs: classes for integer targets, the last axis for real ones."""
+        """The number of outputs of a model: of classes, or of the last axis of real targets."""
         if self.targets.is_floating_point():
             return self.targets.shape[-1]
         splits = (self.pooled(), *self.evaluation.values())
@@ -119,14 +119,14 @@ class Environments:
 
     @property
     def targets_are(self) -> str:
-        """What a risk must take: ``classes``, ``numbers`` or ``distributions``."""
+        """The kind of targets that a risk must take: ``classes``, ``numbers`` or ``distributions``."""
         if not self.targets.is_floating_point():
             return "classes"
         return "distributions" if self.distributions else "numbers"
 
     @property
     def inputs_are(self) -> str:
-        """What a model must take: ``vectors``, ``images`` (channels first), ``images of bytes``, ..."""
+        """The kind of inputs that a model must take: ``vectors``, ``images`` (channels first), ..."""
         axes = self.inputs.ndim - 2
         kind = {1: "vectors", 3: "images"}.get(axes, f"tensors of {axes} axes")
         if self.inputs.is_floating_point() or self.scale is not None:
@@ -134,7 +134,7 @@ class Environments:
         return f"{kind} of {'bytes' if self.inputs.dtype == torch.uint8 else 'integers'}"
 
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Some of the inputs as a model takes them."""
+        """Turn some of the inputs into the form that a model takes."""
         return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
 
     def pooled(self) -> Split:
@@ -155,7 +155,7 @@ class Environments:
         )
 
     def fingerprint(self) -> str:
-        """SHA-256 of all values, the data's identity in ``provenance.json``."""
+        """The SHA-256 of all values, which identifies the data in ``provenance.json``."""
         digest = hashlib.sha256()
         for name, split in {"train": self.pooled(), **self.evaluation}.items():
             digest.update(name.encode())

@@ -21,7 +21,7 @@ class OneEnvironmentBatches(Batches):
     counts = "examples per step, all of one environment"
 
     def __len__(self) -> int:
-        """Steps per epoch: E."""
+        """The number of steps per epoch, which is E."""
         return self._data.n_environments
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,4 +1,4 @@
-"""The synthetic memorisation dataset: spirals that hold everywhere, shortcuts that do not.
+"""The synthetic memorisation dataset: spirals that are the same everywhere, and shortcuts that are not.
 
 Paper, section 3.1 and its appendix. Label +1 or -1 with equal probability. Two mechanism
 dimensions hold a pair of interleaved spirals, the same in every environment. The other dimensions

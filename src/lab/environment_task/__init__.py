@@ -1,6 +1,6 @@
-"""The task of training with environment gradients: the loop, and the methods that touch it."""
+"""The task that trains with environment gradients: its loop, and the methods that change this loop."""
 
-from lab.environment_task.method import Method
+from lab.environment_task.method import TrainingMethod
 from lab.environment_task.task import EnvironmentTask
 
-__all__ = ["EnvironmentTask", "Method"]
+__all__ = ["EnvironmentTask", "TrainingMethod"]

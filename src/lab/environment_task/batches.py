@@ -1,4 +1,4 @@
-"""Which sampler a run draws its batches with, unless its method has one of its own."""
+"""The sampler that draws the batches of a run, unless the method has its own sampler."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ KINDS = ("every_environment", "one_environment", "any_environment")
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """What the config says of batches.
+    """How batches are drawn: the options of the config, and what the run adds.
 
     Attributes:
-        gradients: how environment gradients are obtained.
-        generator: source of the order.
-        device: where the batches are wanted.
-        batch_size: examples per environment and step (per step where each example is an environment, or where
-            examples come from any environment); None for all.
-        batches: ``every_environment``, ``one_environment``, ``any_environment``, or None where the config
-            leaves it to the method.
+        gradients: the way to obtain environment gradients.
+        generator: the random number generator of the order.
+        device: the device of the batches.
+        batch_size: the number of examples per environment and step; None for all. If each example is an
+            environment, or examples come from any environment, it is the number of examples per step.
+        batches: ``every_environment``, ``one_environment`` or ``any_environment``; None leaves the choice
+            to the method.
 
     Raises:
-        UserError: no such kind.
+        UserError: there is no such kind of batches.
     """
 
     gradients: str
@@ -50,12 +50,14 @@ class BatchOptions:
 
 
 def default_sampler(name: str, aggregator: Aggregator, data: Environments, options: BatchOptions) -> Batches:
-    """Every step sees all environments, unless ``dataset.batches`` asks for one, or for any.
+    """The sampler for an aggregator.
 
-    Where ``gradients`` makes every example an environment, a step sees some of the examples.
+    Every step sees all environments, unless ``dataset.batches`` says otherwise.
+
+    If ``gradients`` makes every example an environment, a step sees some of the examples.
 
     Raises:
-        UserError: a choice with which the aggregator makes no sense.
+        UserError: the aggregator cannot work with the chosen batches.
     """
     arguments = (data, options.batch_size, options.generator, options.device)
     if options.gradients in PER_EXAMPLE:

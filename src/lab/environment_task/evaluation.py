@@ -11,24 +11,24 @@ from lab.data import Split
 
 EXAMPLES_AT_ONCE = 4096
 NUMBERS_AT_ONCE = 2**20
-"""In the inputs of one batch: large images come in smaller batches."""
+"""The most numbers in the inputs of one batch, so that large images come in smaller batches."""
 
 
 @torch.no_grad()
 def evaluate(
     model: nn.Module, split: Split, risk: Risk, processes: Processes = ONE_PROCESS
 ) -> dict[str, float]:
-    """Averages over the examples, in evaluation mode.
+    """Measure averages over the examples of a split, in evaluation mode.
 
     Args:
-        model: put back into its mode afterwards.
-        split: moved to the model's device batch by batch.
-        risk: what ``loss`` averages; it says which targets are classes.
-        processes: each takes its part of the examples, all return the same numbers.
+        model: the model; afterwards it is in the same mode as before.
+        split: the examples; they are moved to the device of the model batch by batch.
+        risk: the risk that ``loss`` averages; it also says whether the targets are classes.
+        processes: each process evaluates a part of the examples, and all return the same numbers.
 
     Returns:
-        ``loss``, and the same under the risk's second name if it has one; for targets that are classes
-        ``accuracy``, and ``accuracy_NAME`` for every part of the split.
+        ``loss``, and the same value under the second name of the risk, if it has one. If the targets are
+        classes, also ``accuracy``, and ``accuracy_NAME`` for every named part of the split.
     """
     was_training = model.training
     model.eval()
@@ -41,7 +41,7 @@ def evaluate(
         torch.split(split.inputs[mine], size), torch.split(split.targets[mine], size), strict=True
     ):
         if not len(x):
-            break  # More processes than examples: even nothing splits into one empty batch.
+            break  # There are more processes than examples: this one has an empty batch.
         inputs, targets = split.prepared(x.to(device)), y.to(device)
         outputs = model(inputs)
         loss += risk(outputs, targets).double() * len(inputs)

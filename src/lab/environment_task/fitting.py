@@ -1,4 +1,4 @@
-"""Whether data, model and risk fit together, from what each says of itself."""
+"""Checks that the data, the model and the risk fit together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lab.data import Environments
 
 
 def check_fit(data: Environments, dataset: Section, model: Section, risk: str) -> None:
-    """Compare the kinds of inputs and targets that the data has with those that model and risk take.
+    """Compare the inputs and targets of the data with those that the model and the risk take.
 
-    A model says it with ``takes`` and perhaps ``smallest_image``, a risk with ``takes``; a model that says
-    nothing is left to find out.
+    A risk has the attribute ``takes``. A model may have ``takes`` and ``smallest_image``; a model without
+    them is not checked.
 
     Raises:
         UserError: they do not fit.

@@ -1,4 +1,4 @@
-"""What the task of environment gradients reads of the ``trainer`` section."""
+"""The options of the section ``trainer`` that belong to the task with environment gradients."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from ilc.errors import UserError
 
 @dataclass(frozen=True)
 class Schedule:
-    """The learning rate's course, and what is measured.
+    """How the learning rate falls, and what is measured.
 
     Attributes:
         milestones: fractions of ``max_epochs`` after which the learning rate falls.
-        lr_decay: by which factor it then falls.
-        steps_per_epoch: at most this many steps make an epoch, which then sees a part of the data; None for
-            one pass over it.
-        stop_at_loss: training risk at which the run ends, in the middle of an epoch too; None for none.
-        evaluation_examples: at most this many examples of each split are evaluated, spread evenly
-            over it; None for all.
-        kept_share_by_parameter: whether the metrics hold the kept share of every parameter too.
+        lr_decay: the factor by which it then falls.
+        steps_per_epoch: the largest number of steps in an epoch, which may then see a part of the data
+            only; None for one pass over the data.
+        stop_at_loss: the training risk at which the run ends, also in the middle of an epoch; None for no
+            limit.
+        evaluation_examples: the largest number of examples of each split that are evaluated, spread evenly
+            over the split; None for all.
+        kept_share_by_parameter: whether the metrics also hold the kept share of every parameter.
 
     Raises:
-        UserError: a number out of range.
+        UserError: a number is out of range.
     """
 
     milestones: tuple[float, ...] = ()

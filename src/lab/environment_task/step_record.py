@@ -1,4 +1,4 @@
-"""Whether an epoch went well: what its steps saw, looked at once, and the messages where it did not."""
+"""The record of the steps of an epoch. At the end it is checked once for numbers that are not finite."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import torch
 from torch import Tensor, nn, optim
 
 from ilc.errors import UserError
-from lab.environment_task.method import Method, Metrics
+from lab.environment_task.method import Metrics, TrainingMethod
 
 
 class StepRecord:
-    """Risks, penalties and kept shares of an epoch's steps, left on the device until the epoch is over."""
+    """The risks, penalties and kept shares of the steps of an epoch.
+
+    They stay on the device until its end.
+    """
 
     def __init__(self, first_step: int) -> None:
         self.first_step = first_step
@@ -24,7 +27,7 @@ class StepRecord:
     def add(
         self, risks: Tensor, penalties: Tensor, kept_share: Tensor, by_parameter: dict[str, Tensor]
     ) -> None:
-        """Take note of one step: risks and penalties ``[E]``, kept shares 0-d."""
+        """Record one step: risks and penalties ``[E]``, kept shares without dimensions."""
         self.risks.append(risks.mean())
         self.penalties.append(penalties.mean())
         self.kept_shares.append(kept_share)
@@ -32,7 +35,7 @@ class StepRecord:
             self.by_parameter.append(by_parameter)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything noted, in few tensors, for a checkpoint in the middle of an epoch."""
+        """The whole record, in few tensors, for a checkpoint in the middle of an epoch."""
         names = self.by_parameter[0] if self.by_parameter else ()
         return {
             "first_step": self.first_step,
@@ -46,7 +49,7 @@ class StepRecord:
 
     @classmethod
     def of(cls, state: dict[str, Any], device: torch.device) -> StepRecord:
-        """Go on from what ``state_dict`` returned."""
+        """Make a record from the state that ``state_dict`` returned."""
         record = cls(state["first_step"])
         record.risks, record.penalties, record.kept_shares = (
             list(state[key].to(device)) for key in ("risks", "penalties", "kept_shares")
@@ -58,7 +61,7 @@ class StepRecord:
         return record
 
     def means(self, with_penalty: bool) -> Metrics:
-        """Means over the steps, under the names that the metrics have."""
+        """The means over the steps, under the names of the metrics."""
         metrics: Metrics = {"mask/density": _mean(self.kept_shares), "epoch/risk": _mean(self.risks)}
         if with_penalty:
             metrics["epoch/penalty"] = _mean(self.penalties)
@@ -66,8 +69,11 @@ class StepRecord:
             metrics[f"mask/density/{name}"] = _mean([shares[name] for shares in self.by_parameter])
         return metrics
 
-    def check(self, method: Method, model: nn.Module, lr: float, epoch: int) -> None:
-        """Raise UserError for the first step whose risk or penalty, or the parameter that, is not finite."""
+    def check(self, method: TrainingMethod, model: nn.Module, lr: float, epoch: int) -> None:
+        """Raise UserError if a risk, a penalty or a parameter is not finite.
+
+        The message names the first step.
+        """
         broken = _first_not_finite(self.penalties)
         if broken is not None:
             raise UserError(method.penalty_not_finite(self.first_step + broken, lr))
@@ -81,10 +87,10 @@ class StepRecord:
 
 
 def check_optimizer(optimizer: optim.Optimizer, step: int) -> None:
-    """Whether all that the optimizer remembers is finite: where a square of a gradient is not, nothing moves.
+    """Check that the state of the optimizer is finite. An infinite squared gradient makes every step zero.
 
     Raises:
-        UserError: something is not.
+        UserError: a number in the state is not finite.
     """
     for group in optimizer.param_groups:
         for parameter in group["params"]:

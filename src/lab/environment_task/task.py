@@ -17,16 +17,16 @@ from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
 from ilc.optim import Regularizer
-from lab.configuration.section import Section
+from lab.configuration.section import OptionsIn, Section
 from lab.data import Environments
 from lab.environment_task.batches import BatchOptions
 from lab.environment_task.evaluation import evaluate
 from lab.environment_task.fitting import check_fit
-from lab.environment_task.method import Method, as_method
+from lab.environment_task.method import TrainingMethod, as_method
 from lab.environment_task.optimizer import build_optimizer
 from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
-from lab.machine.stop_signals import asked
+from lab.machine.stop_signals import stop_requested
 from lab.runs.one_run.random_state import seed_everything
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.selection import check_selection
@@ -35,7 +35,7 @@ from lab.runs.one_run.task import CONVERGED, Interrupted, Metrics
 
 @dataclass(frozen=True)
 class _BegunEpoch:
-    """What an epoch's steps saw so far, and the sampler as it was before the epoch."""
+    """The record of an unfinished epoch so far, and the state of the sampler before this epoch."""
 
     seen: StepRecord
     sampler: dict[str, Tensor]
@@ -44,21 +44,23 @@ class _BegunEpoch:
 class EnvironmentTask:
     """A ``Task`` whose steps aggregate the gradients of environments.
 
-    Of several processes each takes its part of the environments of every batch; see ``ilc.distributed``.
+    If several processes train, each takes a part of the environments of every batch; see ``ilc.distributed``.
 
     Args:
-        run: what every run has.
-        device: where it all happens.
-        risk: name of the risk.
-        gradients: name of the way to obtain environment gradients.
-        dataset: makes ``Environments``; ``batch_size`` and ``batches`` are the sampler's.
-        model: made with the inputs' channels and the number of outputs.
-        aggregator: an aggregator or a method.
-        optimizer: with ``weight_decay``, ``decoupled`` and ``l1``, which are the regularizer's.
-        trainer: the learning rate's course, and what is measured.
+        run: the options that every run has.
+        device: the device on which the task trains.
+        risk: the name of the risk.
+        gradients: the name of the way to obtain environment gradients.
+        dataset: describes ``Environments``.
+        batches: the options of the section ``dataset`` that say how batches are drawn.
+        model: describes the network, which is built with the inputs' channels and the number of outputs.
+        aggregator: describes an aggregator or a method.
+        optimizer: describes the optimizer.
+        regularizer: the options of the section ``optimizer`` that belong to ``Regularizer``.
+        trainer: how the learning rate falls, and what is measured.
 
     Raises:
-        UserError: an unknown name, an option that somebody refuses, parts that do not fit together.
+        UserError: a name is unknown, an option is refused, or the objects do not fit together.
     """
 
     shares_steps: ClassVar[bool] = True
@@ -69,10 +71,12 @@ class EnvironmentTask:
         device: torch.device,
         risk: str,
         gradients: str,
-        dataset: Annotated[Section, BatchOptions],
+        dataset: Section,
+        batches: Annotated[Section, OptionsIn("dataset", BatchOptions)],
         model: Section,
         aggregator: Section,
-        optimizer: Annotated[Section, Regularizer],
+        optimizer: Section,
+        regularizer: Annotated[Section, OptionsIn("optimizer", Regularizer)],
         trainer: Schedule,
     ) -> None:
         for key, value, known in (("risk", risk, RISKS), ("gradients", gradients, WAYS)):
@@ -82,33 +86,40 @@ class EnvironmentTask:
         self.risk: Risk = RISKS[risk]
         self.gradients = gradients
         self.schedule = trainer
-        aggregator = aggregator.offered(seed=seed_for(run.seed, "aggregator"))
-        self.method: Method = as_method(aggregator.build(kinds=(Method, Aggregator)), aggregator.name)
-        # The data takes longest, so it comes after what can be refused at once.
-        self.data: Environments = _build_data(dataset, run).to(device)
+        aggregator_seed = seed_for(run.seed, "aggregator")
+        combine = aggregator.build(kinds=(TrainingMethod, Aggregator), seed=aggregator_seed)
+        self.method: TrainingMethod = as_method(combine, aggregator.name)
+        # Building the data takes longest, so options that are refused at once come first.
+        data: Environments = dataset.build(
+            kinds=(Environments,), seed=seed_for(run.seed, "data"), data_dir=run.data_dir
+        )
+        self.data = data.to(device)
         check_selection(run.trainer.selection, self.data.evaluation)
         check_fit(self.data, dataset, model, risk)
         seed_everything(seed_for(run.seed, "model and dropout"))
         self.model: nn.Module = _build_model(model, self.data, self.method).to(device)
-        self.optimizer, self.regularizer = build_optimizer(optimizer, self.model, self.method)
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
+        self.regularizer: Regularizer = regularizer.build(parameters)
+        self.optimizer = build_optimizer(optimizer, parameters, self.method)
         milestones = [int(fraction * run.trainer.max_epochs) for fraction in trainer.milestones]
         self.scheduler = optim.lr_scheduler.MultiStepLR(self.optimizer, milestones, gamma=trainer.lr_decay)
-        batches = dataset.part(BatchOptions, gradients, generator_for(run.seed, "batches"), device)
-        self.sampler = self.method.sampler(self.data, batches)
+        batch_options = batches.build(gradients, generator_for(run.seed, "batches"), device)
+        self.sampler = self.method.sampler(self.data, batch_options)
         self.step = 0
         self._begun: _BegunEpoch | None = None
 
     def train_epoch(self) -> Metrics:
-        """Take one step per batch, or fewer where ``trainer.stop_at_loss`` is reached.
+        """Take one step per batch, until the epoch ends or ``trainer.stop_at_loss`` is reached.
 
         Returns:
-            ``mask/density``, the mean kept share of the steps; ``epoch/risk`` and, where the method adds
-            one, ``epoch/penalty``, their means; on request ``mask/density/NAME`` of every parameter;
-            ``converged`` when ``trainer.stop_at_loss`` is reached.
+            Means over the steps: ``mask/density`` (the kept share), ``epoch/risk``, and ``epoch/penalty``
+                if the
+            method adds a penalty. On request also ``mask/density/NAME`` for every parameter. ``converged`` if
+            ``trainer.stop_at_loss`` is reached.
 
         Raises:
-            UserError: a risk, a penalty or a parameter is no longer finite.
-            Interrupted: asked to stop between two steps; the next call does the rest of the epoch.
+            UserError: a risk, a penalty or a parameter is not finite.
+            Interrupted: a signal asked to stop between two steps. The next call does the rest of the epoch.
         """
         self.model.train()
         begun = self._begun or _BegunEpoch(StepRecord(self.step), self.sampler.state_dict())
@@ -121,10 +132,10 @@ class EnvironmentTask:
                 "smaller optimizer.lr or trainer.lr_decay. What was written before stays as it is"
             )
         converged = False
-        # An epoch that was begun draws the same batches again; those that had their step are skipped.
+        # A continued epoch draws the same batches again, and skips those that had their step.
         for inputs, targets in islice(self.sampler, len(seen.risks), self.schedule.steps_per_epoch):
-            # Never before the first step, so that something was seen; after the last, the epoch ends first.
-            if seen.risks and self.processes.any(asked() is not None):
+            # Not before the first step, so that the record is not empty, and not after the last one.
+            if seen.risks and self.processes.any(stop_requested() is not None):
                 self._begun = begun
                 raise Interrupted
             self.take_step(inputs, targets, seen)
@@ -132,7 +143,7 @@ class EnvironmentTask:
             if converged:
                 break
         self.scheduler.step()
-        # Looked at once per epoch, so that an accelerator need not be waited for at every step.
+        # Checked once per epoch: a check at every step would wait for the accelerator every time.
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
         metrics = seen.means(self.method.adds_penalty)
         return {**metrics, CONVERGED: 1} if converged else metrics
@@ -140,14 +151,14 @@ class EnvironmentTask:
     def _has_converged(self, seen: StepRecord) -> bool:
         """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for."""
         limit = self.schedule.stop_at_loss
-        # The batch's risk is nearly free; only when it is low is the whole training set asked.
+        # The risk of the batch is known already. The whole training set is evaluated only if it is low.
         if limit is None or float(seen.risks[-1]) > 2 * limit:
             return False
         some = self.data.pooled().spread(self.schedule.evaluation_examples)
         return evaluate(self.model, some, self.risk, self.processes)["loss"] <= limit
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
-        """One step along the aggregated gradient of a batch ``[E, N, ...]``."""
+        """Take one step along the aggregated gradient of a batch ``[E, N, ...]``."""
         method, optimizer = self.method, self.optimizer
         lr = optimizer.param_groups[0]["lr"]
         method.before_step(self.step, optimizer)
@@ -167,10 +178,10 @@ class EnvironmentTask:
         self.step += 1
 
     def evaluate(self) -> Metrics:
-        """Risk and accuracy of the training data and of every evaluation split; what method and model add.
+        """Measure risk and accuracy on every split, and the metrics of method and model.
 
         Raises:
-            UserError: what the optimizer remembers is no longer finite.
+            UserError: a number in the state of the optimizer is not finite.
         """
         check_optimizer(self.optimizer, self.step)
         metrics: Metrics = {}
@@ -183,7 +194,7 @@ class EnvironmentTask:
         return metrics | reported()
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """The data's references, ``weights`` of a model that reports them, the method's ``warning``."""
+        """The references of the data, the ``weights`` of the model, and the ``warning`` of the method."""
         remarks: dict[str, Any] = dict(self.data.references)
         weights = [value for key, value in selected.items() if key.startswith("weight/")]
         if weights:
@@ -192,7 +203,7 @@ class EnvironmentTask:
         return remarks if warning is None else {**remarks, "warning": warning}
 
     def state_dict(self) -> dict[str, Any]:
-        """Model, optimizer, learning rate's course, sampler and counters; of an epoch begun, what it saw."""
+        """The states of all that training changes, and the record of an unfinished epoch."""
         begun = self._begun
         return {
             "model": self.model.state_dict(),
@@ -217,15 +228,7 @@ class EnvironmentTask:
         self._begun = None if seen is None else _BegunEpoch(StepRecord.of(seen, device), state["sampler"])
 
 
-def _build_data(section: Section, run: RunOptions) -> Environments:
-    """The dataset; ``seed`` and ``data_dir`` go to those that take them."""
-    section = section.without(BatchOptions)
-    section = section.offered(seed=seed_for(run.seed, "data"), data_dir=run.data_dir)
-    data: Environments = section.build(kinds=(Environments,))
-    return data
-
-
-def _build_model(section: Section, data: Environments, method: Method) -> nn.Module:
+def _build_model(section: Section, data: Environments, method: TrainingMethod) -> nn.Module:
     model: nn.Module = section.build(data.inputs.shape[2], data.n_outputs, kinds=(nn.Module,))
     method.check_model(model, data)
     partner = getattr(model, "only_with", method.name)
@@ -237,5 +240,5 @@ def _build_model(section: Section, data: Environments, method: Method) -> nn.Mod
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """MultiStepLR keeps its milestones in a Counter, which only unpickling code could restore."""
+    """Replace the Counter in which MultiStepLR keeps its milestones: loading a Counter would run code."""
     return {key: dict(value) if key == "milestones" else value for key, value in values.items()}

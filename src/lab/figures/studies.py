@@ -84,7 +84,7 @@ def hours(results: Path) -> dict[str, pd.DataFrame]:
     for name, study in studies().items():
         made = [(step, file) for step in study["steps"] for file in files if _makes(step, file)]
         if made:
-            of[experiment_of(name)].append(_row(name, results, made))
+            of.setdefault(experiment_of(name), []).append(_row(name, results, made))
     return {name: pd.DataFrame(rows) for name, rows in of.items() if rows}
 
 

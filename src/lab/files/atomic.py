@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files that are written in one step: a reader finds the old content or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     Whatever happens, ``path`` holds either its old content or all of the new one.
 
     Raises:
-        UserError: the disk is full, the folder is not writable or gone, the path is a folder's, ...
+        UserError: the file cannot be written, for example because the disk is full or the folder is gone.
     """
     check_file_path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -37,20 +37,20 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def check_file_path(path: Path) -> None:
-    """Whether a file could have this path: not whether it can be written.
+    """Check that a file can have this path. This does not check that the file can be written.
 
     Raises:
-        UserError: it is a folder's, or below a file.
+        UserError: the path is that of a folder, or it lies below a file.
     """
     if not path.name or path.name == ".." or _is_folder(path):
         raise UserError(f"cannot write {path}: it is a folder. Name a file in it")
     above = next((folder for folder in path.parents if _exists(folder)), None)
     if above is not None and not _is_folder(above):
-        raise UserError(f"cannot write {path}: {above} is a file, no folder. Name another place")
+        raise UserError(f"cannot write {path}: {above} is a file, not a folder. Name another path")
 
 
 def cannot_write(path: Path, error: OSError) -> str:
-    """The message for a file that cannot be written, with the remedy for the reason that the system gives."""
+    """The message for a file that cannot be written, with a remedy that fits the system's error."""
     return f"cannot write {path}: {error.strerror or error}. {_remedy(path, error)}"
 
 
@@ -88,7 +88,7 @@ def write_json(path: Path, values: dict[str, Any]) -> None:
 
 
 def in_memory(write: Callable[[BinaryIO], object]) -> bytes:
-    """What ``write`` writes, as bytes."""
+    """The bytes that ``write`` writes."""
     buffer = io.BytesIO()
     write(buffer)
     return buffer.getvalue()

@@ -1,14 +1,14 @@
-"""Hashes of the committed results: ``results/SHA256SUMS``, as ``sha256sum`` writes and checks it.
+"""Hashes of the committed results: ``results/SHA256SUMS``, in the format of ``sha256sum``.
 
-One line per file, sorted by path, so that two branches that change different files merge. After a conflict,
-``refresh`` with the files that both changed makes the list whole again.
+The list has one line per file and is sorted by path, so that git can merge two branches that change different
+files. After a conflict, call ``refresh`` with the files that both branches changed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ilc.errors import UserError
@@ -17,15 +17,15 @@ from lab.files.locked import locked
 
 SUMS = "SHA256SUMS"
 DATA = (".csv", ".npz", ".pt")
-"""Endings of the files that are listed: those from which figures, tables and claims are made."""
+"""The endings of the listed files: figures, tables and claims are made from these files."""
 
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _MARKER = re.compile(r"(<{7}|={7}|>{7}|\|{7})( |$)")
-"""What git leaves in a file after a conflict."""
+"""A line that git writes into a file after a conflict."""
 
 
 def check(folder: Path) -> int:
-    """Whether the data below a folder is what its ``SHA256SUMS`` says; return how many files that is.
+    """Check the data files below a folder against its ``SHA256SUMS``; return the number of files.
 
     Raises:
         UserError: the list is missing or damaged, or a file was changed, is missing, or is not listed.
@@ -51,9 +51,10 @@ def check(folder: Path) -> int:
 
 
 def refresh(folder: Path, paths: Iterable[Path]) -> None:
-    """List these files below ``folder`` as they are now; those that are gone are listed no longer.
+    """Write the present hashes of these files below ``folder`` into the list, and remove files that are gone.
 
-    Others keep their line. Those outside of the folder, and files that are no data, are left out.
+    A folder stands for all files in it, also a folder that is gone. Other files keep their line. Files
+    outside of the folder, and files that are not data, are ignored.
 
     Raises:
         UserError: the list is damaged or cannot be written.
@@ -63,22 +64,30 @@ def refresh(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def list_again(folder: Path, paths: Iterable[Path]) -> None:
-    """As ``refresh``, for one that has the folder locked."""
+    """Do the same as ``refresh``, for a caller that has locked the folder already."""
     listed = _read(folder, strict=False)
     before = {path: set(own) for path, own in listed.items()}
-    for path in paths:
-        if not path.resolve().is_relative_to(folder.resolve()) or path.suffix not in DATA:
-            continue
-        name = path.resolve().relative_to(folder.resolve()).as_posix()
+    known = listed.keys() | _data(folder)
+    for name in sorted({name for path in paths for name in _named(folder, path, known)}):
         listed.pop(name, None)
-        if path.exists():
-            listed[name] = {_sha256(path)}
+        if (folder / name).exists():
+            listed[name] = {_sha256(folder / name)}
     for name, own in listed.items():
         if len(own) > 1 and (folder / name).exists():  # Both sides of a conflict: the file itself decides.
             listed[name] = own & {_sha256(folder / name)} or own
     if listed != before or not (folder / SUMS).exists():
         lines = [f"{digest}  {name}\n" for name in sorted(listed) for digest in sorted(listed[name])]
         write_text(folder / SUMS, "".join(lines))
+
+
+def _named(folder: Path, path: Path, known: Iterable[str]) -> Iterator[str]:
+    """The data files that a path names, by path below ``folder``: itself, or all below it for a folder."""
+    if path.resolve().is_relative_to(folder.resolve()):
+        name = path.resolve().relative_to(folder.resolve()).as_posix()
+        if path.suffix in DATA:
+            yield name
+        elif not path.suffix:
+            yield from (file for file in known if file.startswith(f"{name}/"))
 
 
 def _data(folder: Path) -> set[str]:
@@ -90,11 +99,11 @@ def _data(folder: Path) -> set[str]:
 
 
 def _read(folder: Path, strict: bool) -> dict[str, set[str]]:
-    """Path below the folder -> its hash, or hashes where the list has several.
+    """Path below the folder -> its hash, or its hashes if the list has several lines for it.
 
     Args:
-        folder: of the list.
-        strict: whether the list must be there, and without the marks of a conflict.
+        folder: the folder of the list.
+        strict: whether the list must exist and must not hold marks of a conflict.
     """
     path = folder / SUMS
     try:

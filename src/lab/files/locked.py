@@ -1,4 +1,4 @@
-"""One process at a time in a folder: locks that the system lets go of however their process dies."""
+"""Locks that give a folder to one process at a time. The system releases a lock when its process ends."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 
 def lock(folder: Path, wait: bool = False) -> int | None:
-    """Lock a folder, made if it is not there, until the descriptor that is returned is closed.
+    """Lock a folder until the returned file descriptor is closed. The folder is made if it does not exist.
 
-    None when somebody else has it, which may be this process; with ``wait`` it comes back later instead.
+    Returns None if the folder is already locked, by this process or by another one. With ``wait`` the
+    function waits instead until the lock is free.
 
     Raises:
         OSError: the folder cannot be made or opened.
@@ -28,7 +29,7 @@ def lock(folder: Path, wait: bool = False) -> int | None:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether some process has the folder locked at this moment; looking keeps none of them out for longer.
+    """Whether a process has the folder locked at this moment.
 
     Raises:
         OSError: the folder cannot be opened.
@@ -45,7 +46,7 @@ def is_locked(folder: Path) -> bool:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Wait for a folder and have it to oneself.
+    """Wait until the folder is free, and lock it during the ``with`` block.
 
     Raises:
         OSError: the folder cannot be made or opened.

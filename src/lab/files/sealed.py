@@ -1,6 +1,7 @@
-"""Files of torch that carry their own hash, so that not a bit of them changes unnoticed.
+"""Files of torch that carry their own hash, so that every change of a file is noticed.
 
-A file of torch is a zip archive, and the hash is the archive's comment: ``torch.load`` reads it as any other.
+A file of torch is a zip archive. The hash stands in the comment of the archive, so ``torch.load`` reads the
+file as usual.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _END_LENGTH = 22  # The last two of these bytes say how long the comment is.
 
 
 def save_sealed(path: Path, state: Any) -> None:
-    """Write what ``torch.save`` makes of ``state``, with its hash, in one step.
+    """Save ``state`` as ``torch.save`` does, add the hash, and write the file in one step.
 
     Raises:
-        UserError: it cannot be written; what was there before is unharmed.
+        UserError: the file cannot be written; the old file is unharmed.
     """
     # Through memory, because torch turns a full disk into an error of its own kind.
     plain = in_memory(lambda file: torch.save(state, file))
@@ -36,17 +37,18 @@ def save_sealed(path: Path, state: Any) -> None:
 
 
 class UnsealedError(UserError):
-    """A whole file of torch that carries no hash: nobody can say whether it is what was written."""
+    """A file of torch that carries no hash, so that nobody can know whether it was changed."""
 
 
 def load_sealed(path: Path, remedy: str, needs_seal: bool = False, **options: Any) -> Any:
-    """What ``save_sealed`` wrote, or ``torch.save`` alone; loading it runs no code.
+    """Load a file that ``save_sealed`` or ``torch.save`` wrote; loading it runs no code.
 
     Args:
-        path: of the file.
-        remedy: what to do when it is damaged, for the message.
-        needs_seal: whether a file without a hash is refused. A run's checkpoint from before 0.2 has none.
-        options: for ``torch.load``, such as ``map_location``.
+        path: the file.
+        remedy: what the user can do if the file is damaged, for the message.
+        needs_seal: whether a file without a hash is refused. Checkpoints from before version 0.2 have no
+            hash.
+        options: options of ``torch.load``, such as ``map_location``.
 
     Raises:
         UnsealedError: the file has no hash and needs one.
@@ -73,18 +75,18 @@ def load_sealed(path: Path, remedy: str, needs_seal: bool = False, **options: An
 def sealed_or_made(
     path: Path, make: Callable[[], Any], fits: Callable[[Any], bool], remedy: str, **options: Any
 ) -> Any:
-    """What ``path`` keeps of an earlier ``make()``, or else what it makes now, which is then kept there.
+    """Load the result of an earlier ``make()`` from ``path``, or call ``make()`` now and keep its result.
 
-    A file without a hash, or with another content than ``make`` gives, is made anew, and that is printed:
-    whoever put it there, nothing is taken from it.
+    A file without a hash, or with content that ``make`` cannot have given, is not used: it is made again,
+    and a line says so.
 
     Args:
-        path: of the kept file.
-        make: gives plain values and tensors; called without arguments.
-        fits: whether a value could have come from ``make``: its keys, its shapes, what it was made for. It
-            may raise anything where the value is of another kind.
-        remedy: as ``load_sealed``.
-        options: for ``torch.load``.
+        path: the file that keeps the result.
+        make: returns plain values and tensors; it is called without arguments.
+        fits: whether a loaded value can come from ``make``: its keys, its shapes, the purpose it was made
+            for. It may raise any error if the value is of another kind.
+        remedy: as for ``load_sealed``.
+        options: options of ``torch.load``.
 
     Raises:
         UserError: the file is damaged, or cannot be read or written.
@@ -115,7 +117,7 @@ class _Seal(Enum):
 
 
 def _seal(content: bytes) -> _Seal:
-    """Whether the hash is right; a whole archive without a comment was written without one."""
+    """Whether the hash is right. A whole archive without a comment was written without a hash."""
     body, seal = content[:-_LENGTH], content[-_LENGTH:]
     if seal == _NAME + hashlib.sha256(body).hexdigest().encode():
         return _Seal.RIGHT

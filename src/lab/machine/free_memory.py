@@ -1,4 +1,7 @@
-"""Whether something fits into memory, asked before it is made: afterwards the system ends the process."""
+"""Whether an object fits into memory.
+
+The check comes before it is made: later the system kills the process.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from ilc.errors import UserError
 
 
 def check_memory(what: str, n_bytes: float, remedy: str) -> None:
-    """Raise UserError where something takes more memory than is free.
+    """Raise UserError if an object needs more memory than is free.
 
     Args:
-        what: takes it, for the message.
-        n_bytes: it takes at its most, about.
-        remedy: what to make smaller.
+        what: the object, for the message.
+        n_bytes: the most memory that it needs, roughly.
+        remedy: what the user can make smaller.
     """
     free = free_memory()
     if n_bytes > free:
@@ -25,7 +28,7 @@ def check_memory(what: str, n_bytes: float, remedy: str) -> None:
 
 
 def free_memory() -> int:
-    """Bytes that could be had now; on systems that do not say, all there are."""
+    """The number of bytes that are free now; on systems that do not tell, the size of the whole memory."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

@@ -1,4 +1,4 @@
-"""Freed memory that the process keeps for its next tensors."""
+"""The process keeps the memory that it frees, for its next tensors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _LARGEST_KEPT = 2**30
 
 
 def keep_freed_memory() -> None:
-    """Ask the C library not to give freed memory back to the system; elsewhere than in glibc do nothing.
+    """Tell glibc not to give freed memory back to the system. With another C library this does nothing.
 
-    A training step frees what the next one asks for again. Memory that comes from the system is handed over
-    page by page at the first touch: for FastResNet of width 8 that took a tenth of each step's time.
+    A training step frees memory that the next step needs again. The system hands new memory over page by
+    page, when a page is first used. For FastResNet of width 8 that took a tenth of the time of each step.
     """
     if platform.libc_ver()[0] != "glibc":
         return

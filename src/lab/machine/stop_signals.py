@@ -1,6 +1,6 @@
-"""SIGTERM, SIGUSR1 and Ctrl-C ask a command to stop; it finishes what it cannot leave, and loses nothing.
+"""SIGTERM, SIGUSR1 and Ctrl-C ask a command to stop. It first finishes its step, so that nothing is lost.
 
-Python's own modules alone, so that a command can listen before anything slow is imported.
+This file imports only the standard library, so that a command can listen before slow imports.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ STOPPED = 75
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 
-ONE_WISH = 1.0
-"""Seconds within which signals count as one: Slurm and torchrun both send it to the same process."""
+ONE_REQUEST = 1.0
+"""Signals within this many seconds count as one: Slurm and torchrun both send theirs to the same process."""
 
 
 class Stopped(SystemExit):
-    """Stopped as asked, to be continued: ends the program with status ``STOPPED`` and no traceback.
+    """The program stops because a signal asked for it: exit status ``STOPPED``, no traceback.
 
-    Like KeyboardInterrupt it is no ``Exception``: what goes on after errors must not go on after it.
+    It is not an ``Exception``, as KeyboardInterrupt is not: code that continues after an error must not
+    continue after a stop.
     """
 
     def __init__(self) -> None:
@@ -39,60 +40,62 @@ class Stopped(SystemExit):
 
 
 @dataclass
-class _Wish:
-    """Which signal came first, when, and how many want to finish something before it is heeded."""
+class _Request:
+    """The first signal, its time, and how many blocks of ``finish_first`` are open."""
 
     signal: str | None = None
     moment: float = 0.0
     waiting: int = 0
 
 
-_wish = _Wish()
+_request = _Request()
 
 
-def asked() -> str | None:
-    """The signal that asked to stop, such as ``SIGTERM``; None when nobody has."""
-    return _wish.signal
+def stop_requested() -> str | None:
+    """The name of the signal that asked this command to stop, such as ``SIGTERM``; None if there was none."""
+    return _request.signal
 
 
 @contextmanager
 def listening(*more: signal.Signals) -> Iterator[None]:
-    """Heed the signals, and ``more`` of them, until the ``with`` block ends.
+    """Listen to the signals, and to ``more`` of them, until the ``with`` block ends.
 
-    The first one raises ``Stopped`` where the program happens to be, or, inside ``finish_first``, waits to
-    be asked for. The second ends the process at once, as it would any other program.
-    Outside of the main thread, where no signal arrives, this does nothing.
+    The first signal raises ``Stopped`` at once. Inside ``finish_first`` it only makes ``stop_requested``
+    return its name. The second signal ends the process at once, as it ends any other program. Outside of
+    the main thread, where no signal arrives, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _heed) for number in (*SIGNALS, *more)}
+    before = {number: signal.signal(number, _on_signal) for number in (*SIGNALS, *more)}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        _wish.signal = None
+        _request.signal = None
 
 
 @contextmanager
 def finish_first() -> Iterator[None]:
-    """Let a signal wait: the block looks at ``asked()`` where it can stop, and raises ``Stopped`` itself."""
-    _wish.waiting += 1
+    """Let signals wait inside the block, which must call ``stop_requested()`` where it can stop."""
+    _request.waiting += 1
     try:
         yield
     finally:
-        _wish.waiting -= 1
+        _request.waiting -= 1
 
 
-def heed() -> None:
-    """Stop here if a signal has asked for it: for loops within ``finish_first`` that have nothing to finish.
+def stop_if_requested() -> None:
+    """Stop here if a signal has asked for it.
+
+    Loops inside ``finish_first`` that have nothing to finish call it.
 
     Raises:
-        Stopped: then, with one line that says so.
+        Stopped: a signal has asked for it; one line says so.
     """
-    if _wish.signal is not None:
-        _stop(_wish.signal)
+    if _request.signal is not None:
+        _stop(_request.signal)
 
 
 def _stop(name: str) -> NoReturn:
@@ -101,13 +104,13 @@ def _stop(name: str) -> NoReturn:
     raise Stopped
 
 
-def _heed(number: int, frame: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
     name = signal.Signals(number).name
-    if _wish.signal is not None:
-        if time.monotonic() - _wish.moment > ONE_WISH:
+    if _request.signal is not None:
+        if time.monotonic() - _request.moment > ONE_REQUEST:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         return
-    _wish.signal, _wish.moment = name, time.monotonic()
-    if not _wish.waiting:
+    _request.signal, _request.moment = name, time.monotonic()
+    if not _request.waiting:
         _stop(name)

@@ -1,4 +1,4 @@
-"""Numbers too small for the usual form of a floating-point number."""
+"""Subnormal numbers, which are closer to 0 than the smallest normal floating-point number."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import torch
 
 @contextmanager
 def subnormals_are_zero() -> Iterator[None]:
-    """Numbers closer to 0 than the smallest normal one (1.2e-38 in float32) count as 0 in here.
+    """Subnormal numbers (below 1.2e-38 in float32) count as 0 inside the ``with`` block.
 
-    Where a network is sure of its training data, its gradients are full of them, and CPUs compute many times
-    slower with them: plain training that memorised the spirals took four times as long. PyTorch's threads are
-    as the one that starts them: enter before there are any.
+    The gradients of a network that is sure of its training data hold many of them, and a CPU computes with
+    them many times slower: plain training that memorised the spirals took four times as long. A thread of
+    PyTorch takes this setting from the thread that starts it, so enter the block before PyTorch starts
+    threads.
     """
     for kind in (np.float32, np.float64):
         np.finfo(kind)  # NumPy measures its limits once, and would warn that the smallest subnormal is 0.

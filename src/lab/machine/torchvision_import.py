@@ -28,7 +28,7 @@ def import_torchvision(name: str = "torchvision") -> ModuleType:
 
 @contextmanager
 def _missing_operators_skipped() -> Iterator[None]:
-    """While open, ``torch.library.register_fake`` passes over torchvision operators that do not exist."""
+    """Inside the block, ``torch.library.register_fake`` ignores missing operators of torchvision."""
     register_fake = torch.library.register_fake
 
     def tolerant(operator: Any, *arguments: Any, **options: Any) -> Any:

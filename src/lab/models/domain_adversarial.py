@@ -70,7 +70,7 @@ class DomainAdversarialMLP(nn.Module):
         self.domain_classifier = MLP(hidden_units, n_environments, hidden_units, hidden_layers=1)
 
     def forward(self, inputs: Tensor) -> Tensor | DomainAdversarialOutputs:
-        """Class logits, and in training those of the environments too."""
+        """Return the class logits, and in training also those of the environments."""
         features = self.features_of(inputs)
         labels: Tensor = self.label_classifier(features)
         if not self.training:
@@ -79,15 +79,15 @@ class DomainAdversarialMLP(nn.Module):
         return DomainAdversarialOutputs(labels, self.domain_classifier(reversed_features))
 
     def features_of(self, inputs: Tensor) -> Tensor:
-        """What both classifiers see, ``[N, hidden_units]``."""
+        """The features, which both classifiers receive, ``[N, hidden_units]``."""
         features: Tensor = self.features(inputs)
         return features if self.linear_features else F.leaky_relu(features)
 
 
 def reverse_gradient(values: Tensor, weight: float = 1.0) -> Tensor:
-    """The values as they are, their gradient multiplied by ``-weight``.
+    """Return the same values; their gradient is multiplied by ``-weight``.
 
-    A sum rather than an ``autograd.Function``, so that ``torch.func`` follows it as it stands. With
-    weight 1 the values are exact, else to rounding.
+    This is a sum and not an ``autograd.Function``, so that ``torch.func`` can differentiate it. With weight
+    1 the values are exact; otherwise they are exact up to rounding.
     """
     return (1 + weight) * values.detach() - weight * values

@@ -73,7 +73,7 @@ class FastResNet(nn.Module):
 
 
 class _Residual(nn.Module):
-    """Adds two convolutions to what goes in."""
+    """Adds the result of two convolutions to the input."""
 
     def __init__(self, channels: int, norm: str) -> None:
         super().__init__()
@@ -96,9 +96,10 @@ def _convolution(in_channels: int, out_channels: int, norm: str, relu: bool = Tr
 
 
 def _pool() -> nn.Sequential:
-    """The ReLU of the convolution before, and the maximum over squares of four pixels.
+    """The ReLU of the previous convolution, and the maximum over squares of four pixels.
 
-    In the order that leaves a quarter of the work to the ReLU. Outputs and gradients have the bits of the
-    other order: the largest of four numbers stays the largest, and where it is not above 0 nothing passes.
+    The maximum comes first, so that the ReLU has a quarter of the work. Outputs and gradients are bit for
+    bit those of the other order: the largest of four numbers stays the largest, and if it is not above 0,
+    nothing passes.
     """
     return nn.Sequential(nn.MaxPool2d(2), nn.ReLU(inplace=True))

@@ -1,4 +1,4 @@
-"""Whether a network can be trained in the memory that is free, asked before its layers are made."""
+"""Checks, before the layers of a network are made, that free memory is enough to train it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ _BYTES_PER_LAYER = 10_000
 
 
 def check_size(name: str, n_parameters: float, n_layers: int = 0) -> None:
-    """Raise UserError where so many parameters, about, take more memory than is free."""
+    """Raise UserError if training about so many parameters needs more memory than is free."""
     n_bytes = _COPIES * 4 * n_parameters + _BYTES_PER_LAYER * n_layers
     check_memory(f"model={name}", n_bytes, "take a narrower one, or fewer layers")

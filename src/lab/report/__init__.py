@@ -1,5 +1,6 @@
-"""A report of one's own runs: one HTML file, opened from disk without a network or a server.
+"""A report about your runs: one HTML file, which a browser opens from disk, without a network or a server.
 
-``run_folders`` finds the runs, ``run_record`` reads one whatever its state, ``thinning`` bounds the curves,
-``committed`` has the claims and figures of the repository, ``page`` puts all into ``templates/``.
+``run_folders`` finds the runs. ``run_record`` reads a run in any state. ``thinning`` limits the length of
+curves. ``committed`` reads the claims and figures of the repository. ``page`` puts everything into
+``templates/``.
 """

@@ -13,15 +13,18 @@ from lab.figures.gallery import sentence_of
 from lab.files.atomic import in_memory
 
 WIDTH = 1100
-"""Pixels to which a wider figure is reduced."""
+"""The largest width of a figure in pixels; a wider one is made smaller."""
 
 QUALITY = 80
-"""Of the pictures, as WebP counts it: half the size of the PNG files, and no difference to be seen."""
+"""The WebP quality of the pictures.
+
+They have half the size of the PNG files, without a visible difference.
+"""
 
 
 @dataclass(frozen=True)
 class ShownFigure:
-    """A figure as the page shows it: ``source`` is the picture itself; its size is in pixels."""
+    """A figure as the page shows it. ``source`` holds the picture itself; the size is in pixels."""
 
     name: str
     sentence: str

@@ -13,7 +13,7 @@ from lab.runs.one_run.run_files import is_done, read_config, read_metrics, read_
 
 PICTURE = "curves.png"
 PANELS = ("accuracy", "loss")
-"""Measures that get a panel each: ``train/accuracy``, ``test/accuracy``, those of parts."""
+"""The measures that get one panel each, with a line for every split and part."""
 STYLES = ("-", "--", "-.", ":")
 MOST_LINES = 8
 
@@ -21,8 +21,8 @@ MOST_LINES = 8
 def draw_curves(folder: Path) -> Path | None:
     """Draw accuracies and losses over the epochs of a run that is done; return the picture's path.
 
-    None where there is nothing to draw (one evaluation, no such measure, matplotlib is not installed) or the
-    picture is there already.
+    Returns None if there is nothing to draw (a single evaluation, no such measure, matplotlib is not
+    installed), or if the picture exists already.
     """
     path = folder / PICTURE
     if path.exists() or not is_done(folder) or find_spec("matplotlib") is None:
@@ -38,7 +38,7 @@ def draw_curves(folder: Path) -> Path | None:
 
 
 def _keys(evaluations: Sequence[Mapping[str, Any]], measure: str) -> list[str]:
-    """The measure of each split and part that the evaluations hold."""
+    """The metrics of this measure in the evaluations, for every split and part."""
     found = [key for key in evaluations[-1] if key.partition("/")[2].partition("_")[0] == measure]
     return found[:MOST_LINES]
 
@@ -49,7 +49,7 @@ def _about(folder: Path) -> str:
 
 
 def _picture(evaluations: Sequence[Mapping[str, Any]], panels: Mapping[str, list[str]], about: str) -> bytes:
-    # Slow to import, and only a run that has ended needs it.
+    # This import is slow, and only a run that has ended needs it.
     from lab.figures.style import as_percent, new_figure, stamp
 
     figure = new_figure(n_columns=len(panels))

@@ -1,4 +1,4 @@
-"""The page itself: records, claims and figures, put into the templates with all that they need."""
+"""The page itself: records, claims and figures, put into the templates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lab.report.thinning import thinned
 TEMPLATES = Path(__file__).parent / "templates"
 
 SCRIPTS = ("data", "groups", "filter", "table", "plots", "curves", "sweep", "searches", "failures", "page")
-"""The parts of the page's own script, in the order in which they build on each other."""
+"""The files of the script of the page. A later file uses the earlier ones."""
 
 
 def render(
@@ -32,15 +32,15 @@ def render(
 ) -> str:
     """The page as text.
 
-    Values out of run folders reach it in one block of JSON, in which nothing can close the block, and from
-    there as text alone. The page loads nothing, and runs no script but the two whose hashes it names: its own
-    at once, the plotting library after the table has been painted.
+    Values from run folders stand in one block of JSON, and no value can close this block. The page shows
+    them only as text. The page loads nothing from elsewhere. It runs only the two scripts whose hashes it
+    names: its own one at once, and the plotting library after the table is shown.
 
     Args:
         records: the runs.
-        claims: of every experiment by its title.
-        figures: committed ones.
-        made: when and from which folders, in words.
+        claims: the claims of every experiment, by its title.
+        figures: the committed figures.
+        made: when the page was made and from which folders, in words.
     """
     shown, n_thinned = thinned(records)
     own = "".join((TEMPLATES / f"{name}.js").read_text() for name in SCRIPTS)

@@ -1,4 +1,4 @@
-"""Where the runs lie: every run folder below the given ones, in whatever state."""
+"""Finds all run folders below the given folders, in any state."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ilc.errors import UserError
 from lab.runs.one_run.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE
 
 LEFT_BY_A_RUN = {PROVENANCE, METRICS, CHECKPOINT, DONE}
-"""Files of which a run folder has one beside its config; ``conf/config.yaml`` has none."""
+"""A run folder has one of these files beside its config. The folder of ``conf/config.yaml`` has none."""
 
 
 def find_runs(folders: Iterable[Path]) -> list[Path]:
-    """All run folders in these folders or at any depth below, each once, sorted.
+    """All run folders in these folders, at any depth, each once and sorted.
 
     Raises:
-        UserError: one of the folders does not exist or holds no run.
+        UserError: a folder does not exist, or holds no run.
     """
     found: set[Path] = set()
     for folder in folders:
@@ -36,7 +36,7 @@ def find_runs(folders: Iterable[Path]) -> list[Path]:
 def _below(folder: Path) -> Iterable[Path]:
     for place, inner, files in os.walk(folder):
         if _is_run(set(files)):
-            inner.clear()  # W&B keeps a config.yaml of its own in there.
+            inner.clear()  # W&B keeps another config.yaml in there.
             yield Path(place)
         inner.sort()
 

@@ -30,26 +30,26 @@ T = TypeVar("T")
 Value = bool | int | float | str | None
 
 DIGITS = 5
-"""Significant ones of every number in the report."""
+"""The number of significant digits in the report."""
 
 LOG_LINES = 15
-"""As many of a log's last lines are shown."""
+"""The number of last lines of a log that are shown."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A run.
+    """A run as the report shows it.
 
     Attributes:
-        folder: as it was found.
-        state: ``done``, ``running`` (a process is in the folder), ``stopped`` (the same command continues),
-            ``failed`` (by its own fault) or ``damaged``.
-        message: why it failed or is damaged, or the warning of its summary.
-        command: what repeats it, None where it did not get that far.
-        keys: every key of its config, dotted, the experiment, the method and where the numbers come from.
-        metrics: the numbers of its summary; of one that is not done, of its last evaluation.
-        curves: per metric a value per evaluation, None where there is none.
-        log: the end of what it printed, where that went to a file.
+        folder: the path by which the run was found.
+        state: ``done``, ``running`` (a process has locked the folder), ``stopped`` (the same command
+            continues), ``failed`` (by its own fault) or ``damaged``.
+        message: the reason why it failed or is damaged, or the warning of its summary.
+        command: the command that repeats the run; None if it was not recorded yet.
+        keys: every dotted key of its config, the experiment, the method, and the origin of the numbers.
+        metrics: the numbers of its summary; if the run is not done, those of its last evaluation.
+        curves: for each metric one value per evaluation, or None for a missing value.
+        log: the end of its output, if the output went to a file.
     """
 
     folder: str
@@ -63,7 +63,7 @@ class Record:
 
 
 def read_record(folder: Path) -> Record:
-    """Read a run folder; whatever of it is damaged is left out and named in the message."""
+    """Read a run folder. Damaged files are left out; the message names the first one."""
     damages: list[str] = []
 
     def attempt(name: str, read: Callable[[Path], T], otherwise: T) -> T:
@@ -148,7 +148,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
 
 
 def _plain(value: Any) -> Value:
-    """A value of the config as JSON can hold it."""
+    """A value of the config, in a form that JSON can hold."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return (
@@ -159,14 +159,14 @@ def _plain(value: Any) -> Value:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number with ``DIGITS`` digits, else None."""
+    """A finite number with ``DIGITS`` digits; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return value if isinstance(value, int) else float(f"{value:.{DIGITS}g}")
 
 
 def _curves(evaluations: list[dict[str, Any]]) -> dict[str, list[float | None]]:
-    """Columns of the evaluations; what is a number in none of them is left out."""
+    """The columns of the evaluations. A column without any number is left out."""
     names = dict.fromkeys(name for evaluation in evaluations for name in evaluation)
     columns = {name: [_number(evaluation.get(name)) for evaluation in evaluations] for name in names}
     return {name: column for name, column in columns.items() if any(value is not None for value in column)}
@@ -178,7 +178,7 @@ def _end_of_log(folder: Path) -> str | None:
 
 
 def _text(path: Path) -> str | None:
-    """What a run printed; not what a link in somebody else's folder points to on this machine."""
+    """The text of a file. A link is not followed: in a folder from another person it could lead anywhere."""
     if path.is_symlink() or not path.is_file():
         return None
     return path.read_text(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""Curves short enough for a page that opens at once."""
+"""Shortens curves, so that the page opens at once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import replace
 from lab.report.run_record import Record
 
 NUMBERS = 300_000
-"""As many numbers all curves together may hold, about two megabytes."""
+"""The most numbers in all curves together, about two megabytes."""
 
 LEAST = 20
-"""Evaluations that every run keeps, however many there are."""
+"""The number of evaluations that every run keeps, however many runs there are."""
 
 
 def thinned(records: Sequence[Record], numbers: int = NUMBERS) -> tuple[list[Record], int]:
-    """The records with curves of at most so many numbers, and how many runs lost evaluations to that.
+    """Shorten the curves to this many numbers in all; also return the number of runs that were shortened.
 
-    Runs with few evaluations keep all; of the others the same number is kept, evenly spaced, the first and
-    the last among them.
+    Runs with few evaluations keep all of them. Every other run keeps the same number of evaluations, evenly
+    spaced, with the first and the last one.
     """
     limit = _limit(records, numbers)
     short = [record for record in records if _length(record) <= limit]
@@ -28,7 +28,7 @@ def thinned(records: Sequence[Record], numbers: int = NUMBERS) -> tuple[list[Rec
 
 
 def _limit(records: Sequence[Record], numbers: int) -> int:
-    """The greatest number of evaluations per run with which all runs fit, at least ``LEAST``."""
+    """The largest number of evaluations per run with which all runs fit; at least ``LEAST``."""
     low, high = LEAST, max([LEAST, *map(_length, records)])
     while low < high:
         middle = (low + high + 1) // 2

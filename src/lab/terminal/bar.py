@@ -14,9 +14,11 @@ WIDE, BAR = 100, 20
 
 
 class TerminalBar:
-    """A bar on a terminal, nothing elsewhere: title, how much is done, the time left, a text.
+    """A line on a terminal with a title, a bar, a count, the time left and a text.
 
-    Where the terminal is narrow the text is cut first, then the title; count and time left stay.
+    Without a terminal it is empty.
+
+    On a narrow terminal the text is cut first, then the title. The count and the time left are always shown.
     """
 
     def __init__(self, title: str, total: int, completed: int) -> None:
@@ -48,5 +50,5 @@ class TerminalBar:
 
 
 def _column(width: int) -> Column:
-    """At most so wide: what is longer ends in an ellipsis."""
+    """A column of at most this width; a longer text ends in an ellipsis."""
     return Column(no_wrap=True, overflow="ellipsis", max_width=width)

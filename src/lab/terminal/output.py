@@ -1,4 +1,4 @@
-"""What a command prints, whether or not somebody still reads it."""
+"""Output that survives a reader who goes away, as ``| head`` does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class _Pipe(io.FileIO):
-    """A descriptor whose reader may go away, as that of ``| head`` does: only the rest is lost."""
+    """A file descriptor whose reader may go away. What is written afterwards is lost, without an error."""
 
     def write(self, data: object) -> int:
         try:
@@ -20,7 +20,7 @@ class _Pipe(io.FileIO):
 
 @contextmanager
 def unbreakable_output() -> Iterator[None]:
-    """Until the ``with`` block ends, a closed pipe ends no command."""
+    """Inside the ``with`` block, a closed pipe does not end the command."""
     before = sys.stdout, sys.stderr
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)

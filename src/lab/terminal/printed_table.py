@@ -1,4 +1,4 @@
-"""A table, printed as wide as the terminal, or in full where there is none."""
+"""Tables that are printed as wide as the terminal, or in full width if there is no terminal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.table import Table
 
 UNWRAPPED = 10_000
-"""Columns, more than any row has."""
+"""A width in characters that is larger than that of any row."""
 
 
 def print_table(table: Table) -> None:
-    """Print it; in a pipe or a file every row is one line, however long, so that it can be searched."""
+    """Print a table. In a pipe or a file every row is one line, so that the lines can be searched."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=UNWRAPPED)

@@ -33,7 +33,7 @@ from ilc.aggregators import (
     XorMask,
 )
 from ilc.objectives import irm_penalty
-from lab.environment_task.parts import backward_in_parts
+from lab.environment_task.shared_step import backward_shared_by_processes
 
 STEPS = 20
 
@@ -123,7 +123,7 @@ def trajectory(case: Case, dtype: torch.dtype = torch.float64, steps: int = STEP
             theirs = [values[: case.sizes[e]] for e, values in enumerate(targets)][mine]
             result = distributed.backward(model, case.loss, some, theirs, aggregator, case.gradients)
         else:
-            result = backward_in_parts(
+            result = backward_shared_by_processes(
                 current(), model, case.loss, inputs, targets, aggregator, case.gradients
             )
         masks.append(torch.cat([p.grad.flatten() != 0 for p in model.parameters() if p.grad is not None]))
@@ -165,7 +165,9 @@ def bytes_per_step(aggregator: Aggregator, n_environments: int) -> float:
     model = nn.Sequential(nn.Linear(200, 300), nn.ReLU(), nn.Linear(300, 3))
     inputs, targets = torch.randn(n_environments, 2, 200), torch.zeros(n_environments, 2, dtype=torch.long)
     with Counted() as counted:
-        backward_in_parts(current(), model, F.cross_entropy, inputs, targets, aggregator, "sequential")
+        backward_shared_by_processes(
+            current(), model, F.cross_entropy, inputs, targets, aggregator, "sequential"
+        )
     return counted.bytes / (4 * sum(p.numel() for p in model.parameters()))
 
 

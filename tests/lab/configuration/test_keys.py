@@ -9,7 +9,7 @@ import pytest
 from torch import Tensor
 
 from ilc.errors import UserError
-from lab.configuration.keys import check_type, fitting_name
+from lab.configuration.keys import check_type, checked_folder_name
 
 FITTING: list[tuple[Any, Any]] = [
     (True, bool),
@@ -68,10 +68,10 @@ def test_wrong(value: Any, annotation: Any, expected: str) -> None:
 
 @pytest.mark.parametrize("name", ["spirals", "and_mask", "a.b-c+d", "ü"])
 def test_names_of_folders(name: str) -> None:
-    assert fitting_name("name", name) == name
+    assert checked_folder_name("name", name) == name
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a b", "a\0", "x" * 101, None, 3])
 def test_names_that_lead_elsewhere(name: Any) -> None:
     with pytest.raises(UserError, match="name must be a word"):
-        fitting_name("name", name)
+        checked_folder_name("name", name)

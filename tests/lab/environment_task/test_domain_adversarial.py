@@ -17,7 +17,7 @@ from ilc.errors import UserError
 from ilc.gradients import BackwardResult
 from ilc.objectives import RISKS
 from lab.data import Environments, Split
-from lab.environment_task import Method
+from lab.environment_task import TrainingMethod
 from lab.environment_task.methods import DomainAdversarial
 from lab.models import MLP, DomainAdversarialMLP, DomainAdversarialOutputs
 from lab.models.domain_adversarial import reverse_gradient
@@ -159,7 +159,7 @@ def test_misuse_is_readable() -> None:
         step(network(), inputs[:, :1], targets[:, :1], "per_example_loss")
     with pytest.raises(UserError, match="at least one environment"):
         DomainAdversarialMLP(D, C, 0)
-    assert Method(Mean()).prepare_targets(targets) is targets
+    assert TrainingMethod(Mean()).prepare_targets(targets) is targets
 
 
 @pytest.mark.parametrize("way", WAYS)

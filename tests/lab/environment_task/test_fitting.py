@@ -13,6 +13,7 @@ from torch import nn
 
 from ilc.errors import UserError
 from ilc.objectives import RISKS
+from ilc.optim import Regularizer
 from lab.configuration.section import Section
 from lab.data import (
     Environments,
@@ -23,6 +24,7 @@ from lab.data import (
     make_spirals,
 )
 from lab.environment_task import EnvironmentTask
+from lab.environment_task.batches import BatchOptions
 from lab.environment_task.fitting import check_fit
 from lab.environment_task.schedule import Schedule
 
@@ -83,15 +85,20 @@ def task(
     run: Any = SimpleNamespace(
         seed=0, data_dir="", trainer=SimpleNamespace(selection="last", max_epochs=1), threads=1
     )
+    configured, regularizer = section("optimizer", OmegaConf.merge(of_optimizer, optimizer)).split(
+        Regularizer
+    )
     return EnvironmentTask(
         run,
         torch.device("cpu"),
         risk,
         "per_example_share" if dataset == "cifar10" else "sequential",
         Section("dataset", dataset, lambda: data, {}),
+        Section("dataset", dataset, BatchOptions, {}),
         section("model", of_model),
         section("aggregator", of_aggregator),
-        section("optimizer", OmegaConf.merge(of_optimizer, optimizer)),
+        configured,
+        regularizer,
         Schedule(),
     )
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from ilc._processes import ONE_PROCESS
 from ilc.errors import UserError
-from lab.environment_task import Method
+from lab.environment_task import TrainingMethod
 from lab.environment_task.methods import GradientAgreementFiltering, MicroBatchMedian
 from lab.machine.stop_signals import STOPPED, Stopped
 from lab.runs.one_run import run_directory
@@ -72,7 +72,7 @@ def test_a_broken_gradient_stays_visible(method: MicroBatchMedian | GradientAgre
     assert update[4].isnan()
 
 
-def filled(method: Method, model: nn.Module, n: int) -> list[Tensor | None]:
+def filled(method: TrainingMethod, model: nn.Module, n: int) -> list[Tensor | None]:
     inputs, targets = torch.randn(n, 1, 5), torch.randint(3, (n, 1))
     result = method.backward(ONE_PROCESS, model, functional.cross_entropy, inputs, targets, "sequential")
     assert len(result.risks) == 3

@@ -13,7 +13,7 @@ from torch import Tensor, nn, optim
 
 from ilc.aggregators import Mean
 from lab.data import Batches, EnvironmentBatches, Environments
-from lab.environment_task import Method
+from lab.environment_task import TrainingMethod
 from lab.environment_task.batches import BatchOptions
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -28,7 +28,7 @@ class TwicePerEpoch(EnvironmentBatches):
             yield batch
 
 
-class Stubborn(Method):
+class Stubborn(TrainingMethod):
     """A mean that always takes steps of RMSprop on batches seen twice."""
 
     def __init__(self, alpha: float) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lab.runs.search.definition_file import load_definition
+from lab.runs.search.search_file import load_definition
 from lab.runs.search.table import best_trial
 
 RESULTS = Path(__file__).parents[3] / "results"

@@ -11,7 +11,7 @@ import pytest
 
 from lab.figures.gallery import HEAD, PAGE, files_read, sentence_of
 from lab.figures.studies import studies_of
-from lab.runs.study.definition import load_study, study_names
+from lab.runs.study.study_file import load_study, study_names
 
 
 @pytest.mark.parametrize("name", study_names())

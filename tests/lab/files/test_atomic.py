@@ -27,7 +27,7 @@ def test_a_folder_is_no_file(path: str, tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("path", ["file/x", "file/x/y/z"])
 def test_nothing_is_below_a_file(path: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    with pytest.raises(UserError, match=r"file is a file, no folder\. Name another place"):
+    with pytest.raises(UserError, match=r"file is a file, not a folder\. Name another path"):
         check_file_path(tmp_path / path)
 
 

@@ -82,6 +82,19 @@ def test_a_new_file_must_be_listed_and_what_is_no_data_need_not(results: Path) -
     assert check(results) == 4
 
 
+def test_a_folder_stands_for_its_files_also_when_it_is_gone(results: Path) -> None:
+    changed(results / "a.csv")
+    (results / "b" / "new.csv").write_text("x\n")
+    (results / "b" / "two.csv").unlink()
+    refresh(results, [results / "b"])
+    assert names(results) == ["a.csv", "b/new.csv", "b/one.npz"]
+    shutil.rmtree(results / "b")
+    refresh(results, [results / "b"])
+    assert names(results) == ["a.csv"]
+    with pytest.raises(UserError, match=r"a\.csv was changed"):
+        check(results)
+
+
 @pytest.mark.parametrize("text", [None, "", "nonsense\n", "0" * 64 + " a.csv\n", "\0"])
 def test_a_list_that_is_missing_or_damaged(text: str | None, results: Path) -> None:
     if text is None:

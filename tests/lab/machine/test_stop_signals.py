@@ -12,16 +12,16 @@ import time
 import pytest
 
 from lab.machine import stop_signals
-from lab.machine.stop_signals import STOPPED, Stopped, asked, finish_first, listening
+from lab.machine.stop_signals import STOPPED, Stopped, finish_first, listening, stop_requested
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1", "SIGINT"])
 def test_it_waits_for_what_wants_to_finish(name: str) -> None:
     with listening(), finish_first():
-        assert asked() is None
+        assert stop_requested() is None
         os.kill(os.getpid(), getattr(signal, name))
-        assert asked() == name
-    assert asked() is None, "or the next run would stop"
+        assert stop_requested() == name
+    assert stop_requested() is None, "or the next run would stop"
 
 
 def test_it_ends_what_does_not() -> None:
@@ -35,19 +35,19 @@ def test_it_ends_what_does_not() -> None:
 
 def test_one_signal_sent_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slurm signals torchrun and its processes, and torchrun signals them again."""
-    monkeypatch.setattr(stop_signals, "ONE_WISH", 10.0)
+    monkeypatch.setattr(stop_signals, "ONE_REQUEST", 10.0)
     with listening(), finish_first():
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
-        assert asked() == "SIGTERM"
+        assert stop_requested() == "SIGTERM"
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_the_second_signal_stops_at_once(name: str) -> None:
     program = (
-        "import time\nfrom lab.machine import stop_signals\nstop_signals.ONE_WISH = 0.0\n"
+        "import time\nfrom lab.machine import stop_signals\nstop_signals.ONE_REQUEST = 0.0\n"
         "with stop_signals.listening(), stop_signals.finish_first():\n"
-        "    print('ready', flush=True)\n    while not stop_signals.asked(): time.sleep(0.001)\n"
+        "    print('ready', flush=True)\n    while not stop_signals.stop_requested(): time.sleep(0.001)\n"
         "    print('asked', flush=True)\n    time.sleep(60)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-from lab.runs.study.definition import study_names
+from lab.runs.study.study_file import study_names
 from lab.terminal.printed_table import print_table
 
 WORDS = " ".join(["word"] * 100)

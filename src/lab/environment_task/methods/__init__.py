@@ -1,4 +1,4 @@
-"""The methods that touch the training loop: one per file, each with a config in ``conf/aggregator/``."""
+"""The methods that change the training loop: one per file, each with a config in ``conf/aggregator/``."""
 
 from lab.environment_task.methods.domain_adversarial import DomainAdversarial
 from lab.environment_task.methods.fishr import Fishr

@@ -1,4 +1,4 @@
-"""DANN: a mean, after a domain classifier's risk was added to every environment's risk."""
+"""DANN: every environment's risk gets the risk of a domain classifier, and the gradients are averaged."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ilc.errors import UserError
 from ilc.objectives import Objective, ObjectiveFunction, Risk, RiskFunction
 from lab.data import Environments
 from lab.environment_task.evaluation import EXAMPLES_AT_ONCE
-from lab.environment_task.method import Method, Metrics
+from lab.environment_task.method import Metrics, TrainingMethod
 from lab.models.domain_adversarial import DomainAdversarialMLP, DomainAdversarialOutputs
 
 
-class DomainAdversarial(Method):
-    """Minimise risk + domain risk, whose gradient the model reverses for its features (Ganin et al., 2016).
+class DomainAdversarial(TrainingMethod):
+    """Minimise risk + domain risk (Ganin et al., 2016).
 
-    An environment's number is its place along the first axis of the batch. Needs a model that
-    returns ``DomainAdversarialOutputs`` in training, such as ``lab.models.DomainAdversarialMLP``.
-    The domain risk is reported as the penalty.
+    For its features, the model reverses the domain gradient.
+
+    The number of an environment is its index along the first axis of the batch. The method needs a model that
+    returns ``DomainAdversarialOutputs`` in training, such as ``lab.models.DomainAdversarialMLP``. The metrics
+    report the domain risk as the penalty.
     """
 
     adds_penalty = True
@@ -31,7 +33,7 @@ class DomainAdversarial(Method):
         super().__init__(MeanOfEnvironments())
 
     def check_model(self, model: nn.Module, data: Environments) -> None:
-        """Raise UserError unless targets are classes and the model tells the data's environments apart."""
+        """Raise UserError unless targets are classes and model and data have equally many environments."""
         if not isinstance(model, DomainAdversarialMLP):
             raise UserError("aggregator=dann and model=dann need each other: choose both, or neither")
         if data.targets_are != "classes":
@@ -46,10 +48,10 @@ class DomainAdversarial(Method):
             )
 
     def prepare_targets(self, targets: Tensor) -> Tensor:
-        """Class indices ``[E, N]`` beside the environment's number: ``[E, N, 2]``.
+        """Pair every class index of ``[E, N]`` with the number of its environment: ``[E, N, 2]``.
 
         Raises:
-            UserError: targets that are no class indices.
+            UserError: the targets are not class indices.
         """
         if targets.ndim != 2 or targets.is_floating_point():
             raise UserError(
@@ -60,7 +62,7 @@ class DomainAdversarial(Method):
         return torch.stack([targets.long(), domains], dim=-1)
 
     def objective(self, risk: RiskFunction) -> ObjectiveFunction:
-        """Risk plus domain risk of one environment, from targets ``[N, 2]``."""
+        """The risk plus the domain risk of one environment, from targets ``[N, 2]``."""
 
         def risk_and_domain_risk(outputs: Any, targets: Tensor) -> Objective:
             if not isinstance(outputs, DomainAdversarialOutputs):
@@ -76,9 +78,10 @@ class DomainAdversarial(Method):
 
     @torch.no_grad()
     def metrics(self, model: nn.Module, data: Environments, risk: Risk) -> Metrics:
-        """``domain/accuracy``: how often the domain classifier names a training example's environment.
+        """``domain/accuracy``: how often the domain classifier finds the environment of a training example.
 
-        At 1/E it knows nothing. From every environment as many of its first examples, some 4,096 in all.
+        A classifier that knows nothing has 1/E. The first examples of every environment are used, equally
+        many from each, about 4,096 in all.
         """
         assert isinstance(model, DomainAdversarialMLP)
         some = data.inputs[:, : max(1, EXAMPLES_AT_ONCE // data.n_environments)]

@@ -10,20 +10,21 @@ from lab.environment_task.methods.micro_batches import MicroBatchMethod
 
 
 class GradientAgreementFiltering(MicroBatchMethod):
-    """Micro-batches count only while their gradients point the same way (Chaubard, Eddy and Kochenderfer).
+    """A micro-batch counts only if its gradient points in a similar direction (Chaubard, Eddy, Kochenderfer).
 
-    The first gradient is the start; each further one is averaged in if its cosine distance to what
-    there is so far is at most tau, and left out otherwise. If none agrees, there is no step: parameters
-    and optimizer stay as they are. Source: arXiv 2412.18052; with more than two micro-batches each
-    accepted gradient has half the weight of the result so far, as in the authors' code.
-    Deviation: micro-batches are random; the authors' hold as many examples of every class.
+    The result begins with the first gradient. A further gradient is averaged into the result if its cosine
+    distance to the result so far is at most tau; otherwise it is left out. If no further gradient agrees,
+    there is no step: parameters and optimizer stay as they are. Source: arXiv 2412.18052. Each accepted
+    gradient is averaged with the result so far, with equal weights, also for more than two micro-batches,
+    as in the authors' code. Deviation: our micro-batches are random; those of the authors hold equally many
+    examples of every class.
 
     Args:
-        n_micro_batches: K; two in the paper's experiments.
-        max_cosine_distance: tau in [0, 2]; the authors search 0.9 to 1.
+        n_micro_batches: K; two in the experiments of the paper.
+        max_cosine_distance: tau in [0, 2]; the authors search from 0.9 to 1.
 
     Raises:
-        UserError: a distance outside [0, 2].
+        UserError: the distance is outside [0, 2].
     """
 
     def __init__(self, n_micro_batches: int = 2, max_cosine_distance: float = 0.97) -> None:
@@ -36,11 +37,14 @@ class GradientAgreementFiltering(MicroBatchMethod):
         self.max_cosine_distance = max_cosine_distance
 
     def combine(self, gradients: Tensor) -> tuple[Tensor | None, float]:
-        """The mean of what agrees in ``[K, P]``, None if nothing does; the share of micro-batches used."""
+        """Average the gradients in ``[K, P]`` that agree; None if none does.
+
+        Also return the share that is used.
+        """
         update, agreed = gradients[0], 0
         for gradient in gradients[1:]:
             distance = 1 - functional.cosine_similarity(update, gradient, dim=0)
-            # Asked this way round, NaN is not filtered: a broken gradient stays visible.
+            # The comparison is false for NaN, so a gradient with NaN is used and stays visible.
             if not distance > self.max_cosine_distance:
                 update, agreed = (update + gradient) / 2, agreed + 1
         return (update, (agreed + 1) / len(gradients)) if agreed else (None, 0.0)

@@ -1,14 +1,14 @@
-"""The two known ways in which training with the IRM penalty fails, recognised without test data."""
+"""The two known failures of training with the IRM penalty. They are recognised without test data."""
 
 from __future__ import annotations
 
 import math
 
-# Accuracy beyond that of always naming the most frequent class.
+# The accuracy minus the accuracy of always predicting the most frequent class.
 NO_BETTER_THAN_ONE_CLASS = 0.05
-# Risk relative to that of zero outputs, where there is no accuracy: 1 says nothing.
+# Without an accuracy: the risk divided by the risk of zero outputs. At 1 the model has learned nothing.
 NOTHING_LEARNED = 0.97
-# The slope relative to the risk: plain training ends at about 0.15 there, IRM at about 0.001.
+# The slope divided by the risk. Plain training ends at about 0.15, IRM at about 0.001.
 STILL_SLOPING = 0.05
 
 
@@ -18,13 +18,13 @@ def known_failure(
     risk_of_zero_outputs: float,
     accuracy_gain: float | None = None,
 ) -> str | None:
-    """``collapsed``, ``too_weak`` or None.
+    """The name of the failure, ``collapsed`` or ``too_weak``; None if there is no failure.
 
     Args:
-        risk: mean over the training environments, without the penalty.
-        penalty: mean over the training environments, unscaled.
+        risk: the mean risk over the training environments, without the penalty.
+        penalty: the mean penalty over the training environments, without its weight.
         risk_of_zero_outputs: the risk of a model whose outputs are all zero, on the same data.
-        accuracy_gain: for classification, accuracy beyond that of naming one class always.
+        accuracy_gain: for classification, the accuracy minus that of always predicting one class.
     """
     relative_slope = math.sqrt(max(0.0, penalty)) / risk if risk > 0 else 0.0
     if relative_slope > STILL_SLOPING:
@@ -48,4 +48,4 @@ WARNINGS = {
         "(aggregator.schedule=step, later), or lower aggregator.penalty_weight"
     ),
 }
-"""What to say of each failure, with places for the risk and the penalty."""
+"""The message about each failure, with fields for the risk and the penalty."""

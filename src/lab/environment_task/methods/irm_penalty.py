@@ -1,4 +1,4 @@
-"""Invariant Risk Minimization: a mean, after a penalty was added to every environment's risk."""
+"""Invariant Risk Minimization: every environment's risk gets a penalty, and the gradients are averaged."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ilc.objectives import (
 )
 from ilc.objectives._irm import slope
 from lab.data import Environments
-from lab.environment_task.method import Method, Metrics
+from lab.environment_task.method import Metrics, TrainingMethod
 from lab.environment_task.methods.irm_failures import WARNINGS, known_failure
 
 EXAMPLES_AT_ONCE = 4096
 
 
-class IrmPenalty(Method):
+class IrmPenalty(TrainingMethod):
     """Minimise the mean over environments of risk + weight * penalty (IRMv1; paper, equation 7).
 
-    In a loop of your own, give ``ilc.backward`` a loss that adds ``weight * ilc.irm_penalty(...)`` and a
-    ``Mean``; this class adds the schedule, the metrics and the warnings of a run.
+    In your own loop, call ``ilc.backward`` with a loss that adds ``weight * ilc.irm_penalty(...)``, and
+    with a ``Mean``. This class adds the schedule, the metrics and the warnings of a run.
 
     Args:
-        penalty_weight: lambda, the final one.
+        penalty_weight: the final value of lambda.
         schedule: ``constant``, ``step`` or ``ramp``; see ``PenaltySchedule``.
-        schedule_steps: optimizer steps until ``step`` jumps or ``ramp`` ends.
-        initial_weight: where ``step`` and ``ramp`` start; 0 or 1 is usual.
-        ramp_power: shape of ``ramp``; 1 is a straight line, more rises later.
+        schedule_steps: the number of optimizer steps until ``step`` jumps or ``ramp`` ends.
+        initial_weight: the weight at which ``step`` and ``ramp`` start; 0 or 1 is usual.
+        ramp_power: the shape of ``ramp``; 1 is a straight line, a larger value rises later.
         estimator: ``squared_norm`` or ``two_halves``; see ``irm_penalty``. For the second every
             step draws new halves.
         rescale_loss: divide the loss, coupled weight decay included, by a weight above 1, as the
@@ -69,25 +69,25 @@ class IrmPenalty(Method):
         self.step = 0
 
     def before_step(self, step: int, optimizer: optim.Optimizer) -> None:
-        """Follow the schedule; forget the optimizer's moments before a jump, if asked to."""
+        """Follow the schedule. Before a jump, delete the moments of the optimizer if ``reset_optimizer``."""
         self.step = step
         if self.reset_optimizer and self.schedule.jumps_at(step):
             optimizer.state.clear()
 
     @property
     def penalty_weight(self) -> float:
-        """The penalty's weight at the coming step."""
+        """The weight of the penalty at the next step."""
         return self.schedule(self.step)
 
     @property
     def loss_scale(self) -> float:
-        """What the whole loss is multiplied by at the coming step."""
+        """The factor of the whole loss at the next step."""
         return 1 / max(1.0, self.penalty_weight) if self.rescale_loss else 1.0
 
     def objective(self, risk: RiskFunction) -> ObjectiveFunction:
-        """Risk plus weighted penalty of one environment, at the coming step's weight."""
+        """The risk plus the weighted penalty of one environment, with the weight of the next step."""
         scale = self.loss_scale
-        # Multiplied out first, so that a rescaled loss cannot overflow at a large weight.
+        # The factors are multiplied first, so that a rescaled loss cannot overflow at a large weight.
         scaled_weight = self.penalty_weight * scale
 
         def risk_and_penalty(outputs: Tensor, targets: Tensor) -> Objective:
@@ -111,11 +111,11 @@ class IrmPenalty(Method):
         )
 
     def metrics(self, model: nn.Module, data: Environments, risk: Risk) -> Metrics:
-        """``train/penalty``: squared norm, of all training examples, mean over the environments, unscaled."""
+        """``train/penalty``: the squared norm on all training examples, as the mean over the environments."""
         return {"train/penalty": evaluate_penalty(model, data, risk)}
 
     def warning(self, metrics: Metrics, data: Environments, risk: Risk) -> str | None:
-        """Collapse to a constant, or a penalty too weak, seen on the training environments alone."""
+        """The warning that the outputs are constant or the penalty is too weak, seen without test data."""
         mean_risk, penalty = metrics["train/loss"], metrics["train/penalty"]
         targets = data.pooled().targets
         silent = torch.zeros(len(targets), data.n_outputs, device=targets.device)
@@ -129,7 +129,7 @@ class IrmPenalty(Method):
 
 @torch.no_grad()
 def evaluate_penalty(model: nn.Module, data: Environments, risk: Risk) -> float:
-    """The IRM penalty, squared norm, of all training examples: mean over the environments, unscaled."""
+    """The mean IRM penalty of the environments (squared norm, no weight), on all training examples."""
     was_training = model.training
     model.eval()
     penalties = []

@@ -1,4 +1,4 @@
-"""What methods have in common that split every batch and combine the parts' whole gradients."""
+"""The base class of methods that split every batch and combine the whole gradients of its parts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from ilc.gradients._environment import trainable_parameters
 from ilc.objectives import ObjectiveFunction
 from lab.data import Batches, Environments, ExampleBatches
 from lab.environment_task.batches import BatchOptions
-from lab.environment_task.method import Method
+from lab.environment_task.method import TrainingMethod
 
 
-class MicroBatchMethod(Method):
-    """Every batch falls into K micro-batches; a subclass turns their gradients ``[K, P]`` into one.
+class MicroBatchMethod(TrainingMethod):
+    """Every batch is split into K micro-batches. A subclass combines their gradients ``[K, P]`` into one.
 
-    No sums over environments will do for these methods, so they hold all K gradients and are no aggregators:
-    K is small. The batches are random examples, whatever environments the data has. The micro-batches
-    go through the model one after another, each normalised by itself under BatchNorm, whose running
-    statistics move K times per step.
+    Running sums over environments are not enough for these methods. They keep all K gradients in memory, so
+    they are not aggregators, and K must be small. The batches are random examples, whatever environments
+    the data has. The micro-batches go through the model one after another. BatchNorm normalises each one by
+    itself, and updates its running statistics K times per step.
 
     Args:
-        n_micro_batches: K, at least 2; where K does not divide the batch, the first ones are one larger.
+        n_micro_batches: K, at least 2. If K does not divide the batch, the first micro-batches are one
+            larger.
 
     Raises:
-        UserError: a K that is no whole number or below 2.
+        UserError: K is not a whole number, or is below 2.
     """
 
     def __init__(self, n_micro_batches: int) -> None:
@@ -38,14 +39,15 @@ class MicroBatchMethod(Method):
         self.n_micro_batches = n_micro_batches
 
     def combine(self, gradients: Tensor) -> tuple[Tensor | None, float]:
-        """The update ``[P]`` from gradients ``[K, P]``, or None for no step, and the share used."""
+        """The update ``[P]`` from gradients ``[K, P]``, or None for no step; and the share that is used."""
         raise NotImplementedError
 
     def sampler(self, data: Environments, options: BatchOptions) -> Batches:
-        """Random examples, ``dataset.batch_size`` of them.
+        """A sampler of ``dataset.batch_size`` random examples.
 
         Raises:
-            UserError: other batches or gradients were asked for, batches too small, several processes.
+            UserError: the config asks for other batches or gradients, the batches are too small, or several
+                processes train.
         """
         if options.batches is not None or options.gradients != "sequential":
             raise UserError(
@@ -87,7 +89,7 @@ class MicroBatchMethod(Method):
         sizes = [p.numel() for p in parameters.values()]
         pieces = [None] * len(sizes) if update is None else torch.split(update, sizes)
         for p, piece in zip(parameters.values(), pieces, strict=True):
-            # None rather than zero: an optimizer with momentum would move all the same.
+            # None and not zero: with a zero gradient, an optimizer with momentum would still move.
             p.grad = None if piece is None else piece.view_as(p)
         kept = stacked.new_tensor(share)
         risks = torch.cat([each.risks for each in found])

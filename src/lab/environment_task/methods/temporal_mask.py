@@ -13,23 +13,23 @@ from ilc.gradients import BackwardResult
 from ilc.optim import CautiousAdam, TemporalMaskAdam
 from lab.data import Batches, Environments, OneEnvironmentBatches
 from lab.environment_task.batches import BatchOptions
-from lab.environment_task.method import Method
+from lab.environment_task.method import TrainingMethod
 
 
-class TemporalMask(Method):
-    """Plain gradients of one environment per step; the mask sits in the optimizer (paper, Algorithm 1).
+class TemporalMask(TrainingMethod):
+    """Plain gradients of one environment per step. The optimizer applies the mask (paper, Algorithm 1).
 
-    Its memory is over steps, so there is nothing to combine within one: its aggregator is the mean,
-    and it brings its own Adam and batches of one environment each.
+    The mask compares steps, so nothing is combined within a step: the aggregator is the mean. The method
+    has its own Adam, and batches of one environment each.
 
     Args:
         agreement_threshold: tau in [0, 1]; the comparison is inclusive.
-        beta_3: how long the average of signs remembers, in [0, 1).
-        eps: inside the root unless ``pytorch_form``.
-        pytorch_form: bias correction and eps outside the root; see ``TemporalMaskAdam``.
+        beta_3: the weight of the past in the average of signs, in [0, 1).
+        eps: is added inside the square root, unless ``pytorch_form``.
+        pytorch_form: whether bias correction and eps stand outside the root; see ``TemporalMaskAdam``.
 
     Raises:
-        UserError: a value out of range (the optimizer checks all but the threshold).
+        UserError: a value is out of range (the optimizer checks all values but the threshold).
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class TemporalMask(Method):
         self.pytorch_form = pytorch_form
 
     def sampler(self, data: Environments, options: BatchOptions) -> Batches:
-        """Batches of one environment each.
+        """A sampler with batches of one environment each.
 
         Raises:
-            UserError: others were asked for.
+            UserError: the config asks for other batches or gradients.
         """
         if options.batches not in (None, "one_environment"):
             raise UserError(
@@ -60,10 +60,10 @@ class TemporalMask(Method):
         return OneEnvironmentBatches(data, options.batch_size, options.generator, options.device)
 
     def optimizer(self, parameters: Iterable[nn.Parameter], configured: optim.Optimizer) -> TemporalMaskAdam:
-        """The Adam that masks, with the learning rate and betas of the configured one.
+        """An Adam with the mask, which has the learning rate and the betas of the optimizer in the config.
 
         Raises:
-            UserError: the configured one is no Adam, or a value out of range.
+            UserError: the optimizer in the config is not an Adam, or a value is out of range.
         """
         if not isinstance(configured, optim.Adam) or isinstance(configured, CautiousAdam):
             raise UserError(
@@ -80,6 +80,6 @@ class TemporalMask(Method):
         )
 
     def kept_share(self, result: BackwardResult, optimizer: optim.Optimizer) -> Tensor:
-        """What the optimizer's mask kept."""
+        """The share of components that the mask of the optimizer kept."""
         assert isinstance(optimizer, TemporalMaskAdam), "made above"
         return optimizer.kept_share

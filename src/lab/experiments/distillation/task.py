@@ -80,8 +80,7 @@ class DistillationTask:
                 "inner must be the student's optimizer where teaching.carried=true hands over its state: "
                 "give both the same values, or set teaching.carried=false"
             )
-        offered = dataset.offered(seed=run.seed, data_dir=run.data_dir, n_seeds=n_seeds)
-        self.problem: Problem = offered.build()
+        self.problem: Problem = dataset.build(seed=run.seed, data_dir=run.data_dir, n_seeds=n_seeds)
         self.data = self.problem.data
         self.device, self.teaching, self.student_steps = device, teaching, student_steps
         self.method: Method = METHODS[method](

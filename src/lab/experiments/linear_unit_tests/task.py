@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -69,11 +70,11 @@ class LinearUnitTestsTask:
             raise UserError(
                 f"n_draws and steps_per_epoch must be at least 1, got {n_draws} and {steps_per_epoch}"
             )
-        seeded = aggregator.offered(seed=seed_for(run.seed, "aggregator"))
-        self.method = method_of(method, seeded.build(kinds=(Aggregator,)))
-        self.data: UnitTests = dataset.offered(
-            seed=run.seed, n_seeds=n_seeds, shuffled=self.method.shuffled
-        ).build(kinds=(UnitTests,))
+        new_aggregator = partial(aggregator.build, kinds=(Aggregator,), seed=seed_for(run.seed, "aggregator"))
+        self.method = method_of(method, new_aggregator())
+        self.data: UnitTests = dataset.build(
+            kinds=(UnitTests,), seed=run.seed, n_seeds=n_seeds, shuffled=self.method.shuffled
+        )
         self.risks = dict(self.data.to(device))
         dtype = self.risks["train"].dtype
         drawn = options_of(self.method.options, n_draws)
@@ -85,7 +86,7 @@ class LinearUnitTestsTask:
         # What an aggregator remembers is of the seeds that it has seen: every group has its own.
         few = self.risks["train"].seeds_at_once
         self.groups = [slice(first, first + few) for first in range(0, n_seeds, few)]
-        self.aggregators: list[Aggregator] = [seeded.build() for _ in self.groups]
+        self.aggregators: list[Aggregator] = [new_aggregator() for _ in self.groups]
         self.methods = [method_of(method, each) for each in self.aggregators]
 
     @torch.no_grad()

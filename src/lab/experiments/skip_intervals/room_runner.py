@@ -76,7 +76,6 @@ class RoomRunner:
         frames_every: int = 1,
         rest: int = 2,
     ) -> None:
-        parameters = {key: value for key, value in locals().items() if key not in ("self", "data_dir")}
         if min(n_train, n_validation, wall, agent, frames_every) < 1 or min(rest, noise) < 0:
             raise UserError(
                 "dataset.n_train, n_validation, wall, agent and frames_every must be at least 1, rest and "
@@ -96,7 +95,23 @@ class RoomRunner:
         self.rooms, self.sizes = rooms, RoomSizes(side, room_size, wall, agent)
         self.forces, self.drag, self.noise, self.dt = list(forces), drag, noise, dt
         self.frames_every, self.rest = frames_every, rest
-        parameters["forces"] = self.forces
+        # Everything on which the trajectories depend: they are kept, and known again, by these values.
+        parameters = {
+            "generation_seed": generation_seed,
+            "n_train": n_train,
+            "n_validation": n_validation,
+            "rooms": rooms,
+            "side": side,
+            "room_size": room_size,
+            "wall": wall,
+            "agent": agent,
+            "forces": self.forces,
+            "drag": drag,
+            "noise": noise,
+            "dt": dt,
+            "frames_every": frames_every,
+            "rest": rest,
+        }
         trajectories, sha256 = kept(
             Path(data_dir) / "skip_intervals",
             "room_runner",

@@ -70,7 +70,7 @@ class SkipIntervalsTask:
             raise UserError(f"perturbed_share must be in [0, 1], got {perturbed_share}")
         self.method = method_named(method, horizon)
         self.model: nn.Module = simulator.build().to(device)
-        self.domain: Domain = dataset.offered(data_dir=run.data_dir).build()
+        self.domain: Domain = dataset.build(data_dir=run.data_dir)
         self.data = self.domain.data
         if perturbed_share and self.data.perturbed is None:
             raise UserError(

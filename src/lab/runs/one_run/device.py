@@ -1,4 +1,4 @@
-"""Which device a run uses, and how it is made to repeat itself there."""
+"""The device of a run, with settings that make the run repeatable on it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ilc.errors import UserError
 
 CHOICES = ("auto", "cpu", "cuda")
 MOST_THREADS = 1024
-"""Of which OpenMP cannot start far more; where it cannot, it ends the process."""
+"""The largest number of threads. OpenMP cannot start many more, and ends the process if it cannot."""
 
 
 def choose_device(name: str, threads: int | None) -> torch.device:
-    """The device by its config name, set to deterministic algorithms.
+    """Choose the device by its name in the config, and set deterministic algorithms.
 
     Raises:
-        UserError: an unknown name, no such device, fewer devices than processes on this machine, or a number
-            of threads out of range.
+        UserError: the name is unknown, there is no such device, this machine has fewer devices than
+            processes, or the number of threads is out of range.
     """
     if name not in CHOICES:
         raise UserError(f"device must be one of {', '.join(CHOICES)}, got {name!r}")
@@ -41,7 +41,7 @@ def choose_device(name: str, threads: int | None) -> torch.device:
 
 
 def _take_one_of_several(local_rank: int) -> None:
-    """Each process that torchrun starts on this machine has a device of its own."""
+    """Give each process that torchrun starts on this machine a device of its own."""
     there = torch.cuda.device_count()
     if local_rank >= there:
         raise UserError(
@@ -52,7 +52,7 @@ def _take_one_of_several(local_rank: int) -> None:
 
 
 def peak_memory_mb(device: torch.device) -> float:
-    """Peak memory so far in MB: of the device's allocator on CUDA, else of the whole process."""
+    """The peak memory so far in MB: of the allocator on CUDA, otherwise of the whole process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

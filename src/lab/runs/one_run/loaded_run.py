@@ -1,4 +1,4 @@
-"""A run's config, data and trained model in one call."""
+"""Loads the config, the data and the trained model of a run in one call."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from torch import nn
 from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.configuration.stored_targets import check_stored_targets
-from lab.runs.one_run.provenance import identity_of
+from lab.runs.one_run.provenance import data_identity
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
 from lab.runs.one_run.run_directory import RunDirectory
 from lab.runs.one_run.run_files import (
     CHECKPOINT,
     CONFIG,
     SELECTED,
-    fitting,
     is_done,
+    mismatch_explained,
     read_config,
     read_metrics,
     read_selected,
@@ -35,14 +35,14 @@ from lab.runs.one_run.task import Metrics, Task
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """What a finished or interrupted run left.
+    """A finished or an interrupted run.
 
     Attributes:
-        folder: of the run.
-        config: resolved, as plain values.
-        task: at the last checkpoint, but for its model.
-        metrics: of all evaluations up to it.
-        summary: of a finished run, else None.
+        folder: the folder of the run.
+        config: the resolved config, as plain values.
+        task: the task at the last checkpoint; its model is the selected one.
+        metrics: the metrics of all evaluations up to this checkpoint.
+        summary: the summary of a finished run; otherwise None.
     """
 
     folder: Path
@@ -58,28 +58,30 @@ class LoadedRun:
 
     @property
     def data(self) -> Any:
-        """The data it learned from; the ``Environments`` of the experiments with environments."""
+        """The data that the run learned from; in experiments with environments these are ``Environments``."""
         return self.task.data
 
 
 def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ()) -> LoadedRun:
-    """Load a run at its last checkpoint; global random numbers stay as they were.
+    """Load a run at its last checkpoint. The states of the global random number generators do not change.
 
-    A folder may come from somebody else. Its config is read as text, and only what the project's own files
-    under ``conf/`` name is built.
+    A run folder may come from another person. Its config is read as text, and only classes that the files
+    of this project in ``conf/`` name are built.
 
     Args:
-        folder: of the run.
-        device: where model and data are wanted.
-        allow: packages (``["mypackage"]``) whose classes the run's config may name too.
+        folder: the folder of the run.
+        device: the device for the model and the data.
+        allow: packages (``["mypackage"]``) whose classes the config may also name.
 
     Raises:
-        UserError: no run is there, it has no checkpoint yet, a file is damaged, or its config names a class
-            that is not allowed.
+        UserError: the folder holds no run, the run has no checkpoint yet, a file is damaged, or the config
+            names a class that is not allowed.
     """
     folder = Path(folder)
     if not (folder / CONFIG).is_file():
-        raise UserError(f"{folder} is no run folder, it has no {CONFIG}: give a folder that a run printed")
+        raise UserError(
+            f"{folder} is not a run folder, because it has no {CONFIG}: give a folder that a run printed"
+        )
     content = read_config(folder)
     check_stored_targets(content, str(folder / CONFIG), allow)
     if not (folder / CHECKPOINT).exists():
@@ -91,26 +93,26 @@ def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ())
     seed_everything(seed_for(options.seed, "run"))
     task = options.build_task(torch.device(device))
     set_random_state(before)
-    checkpoint = RunDirectory(folder, content).load_checkpoint(identity_of(task.data))
+    checkpoint = RunDirectory(folder, content).load_checkpoint(data_identity(task.data))
     assert checkpoint is not None
-    with fitting(folder):
+    with mismatch_explained(folder):
         task.load_state_dict(checkpoint)
     # A run that was stopped in its first epoch has a checkpoint and no evaluation.
     metrics = read_metrics(folder, checkpoint["n_evaluations"], checkpoint.get("metrics_sha256"))
     rule = options.trainer.selection
     if rule != LAST and metrics:
         weights = _selected(folder, metrics[RULES[rule](metrics)])
-        with fitting(folder, SELECTED):
+        with mismatch_explained(folder, SELECTED):
             task.model.load_state_dict(weights)
     task.model.eval()
     return LoadedRun(folder, content, task, metrics, read_summary(folder) if is_done(folder) else None)
 
 
 def _selected(folder: Path, evaluation: Metrics) -> dict[str, Any]:
-    """The weights of an evaluation.
+    """The weights of the selected evaluation.
 
     Raises:
-        UserError: there are none, or those of another one.
+        UserError: there are no such weights, or they belong to another evaluation.
     """
     selected = read_selected(folder)
     if selected is None or selected["step"] != evaluation["step"]:

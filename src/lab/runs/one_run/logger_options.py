@@ -1,4 +1,4 @@
-"""Where a run is mirrored: the ``logger`` section."""
+"""The options of the section ``logger``: where the metrics of a run are copied to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.configuration.section import Section
 
 @dataclass(frozen=True)
 class NoMirror:
-    """``logger=none``: the files speak for themselves."""
+    """``logger=none``: the metrics are only in the files of the run."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class WandbOptions:
     """``logger=wandb``.
 
     Attributes:
-        project: of W&B.
-        mode: ``offline`` needs no account, ``online`` syncs.
+        project: the name of the project in W&B.
+        mode: ``offline`` needs no account; ``online`` sends the metrics to the server.
     """
 
     project: str
@@ -37,7 +37,7 @@ def logger_options(values: Mapping[str, Any]) -> LoggerOptions:
     """Read the section.
 
     Raises:
-        UserError: no such logger, or an option that it does not have or refuses.
+        UserError: there is no such logger, or an option is unknown or refused.
     """
     name = values.get("name")
     if not isinstance(name, str) or name not in KINDS:

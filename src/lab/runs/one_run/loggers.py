@@ -1,4 +1,4 @@
-"""Mirrors of the run directory: W&B, offline by default."""
+"""Copies of the metrics of a run: W&B, offline by default."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from lab.runs.one_run.run_options import RunOptions
 
 
 class Logger(Protocol):
-    """Anything that takes metrics and pictures."""
+    """An object that takes metrics and pictures."""
 
     def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
-        """Take the metrics of one evaluation, and PNG files."""
+        """Take the metrics of one evaluation, and its PNG files."""
 
     def summarize(self, summary: Mapping[str, Any]) -> None:
         """Take the summary of a run that is done."""
 
 
 class NoLogger:
-    """Leaves the files to speak for themselves."""
+    """Copies nothing."""
 
     def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
         """Do nothing."""
@@ -35,15 +35,16 @@ class NoLogger:
 
 
 class WandbLogger:
-    """One W&B run; closed as finished or failed when the context ends, in a sweep too.
+    """A run in W&B. It is closed as finished or as failed when the ``with`` block ends, also in a sweep.
 
-    A run that continues is the same W&B run. What was logged before is on the server where there is one;
-    offline W&B begins another folder, which gets it again, so that the newest folder has everything.
+    A run that continues stays the same run in W&B. Online, the server already has the earlier evaluations.
+    Offline, W&B begins a new folder, and the earlier evaluations are logged again, so that it holds all of
+    them.
 
     Args:
-        options: of the config.
-        path: the run's folder.
-        run: what W&B is told of it.
+        options: the options of the config.
+        path: the folder of the run.
+        run: the options of the run, which W&B shows.
         before: the evaluations that were made before.
 
     Raises:
@@ -59,7 +60,7 @@ class WandbLogger:
             raise UserError(
                 f"W&B cannot be imported ({error}): install it (pip install 'ilc[wandb]'), or use logger=none"
             ) from error
-        # Without one W&B's service writes its complaints behind the last line of a run.
+        # Without HOME, the service of W&B prints complaints after the last line of a run.
         os.environ.setdefault("HOME", tempfile.gettempdir())
         online, known = options.mode == "online", _id_of(path)
         try:
@@ -89,7 +90,7 @@ class WandbLogger:
         self._run.log({**metrics, **images}, step=int(metrics["step"]), commit=True)
 
     def summarize(self, summary: Mapping[str, Any]) -> None:
-        """Put it in place of W&B's own summary, which has the last evaluation instead of the selected one."""
+        """Replace the summary of W&B, which holds the last evaluation and not the selected one."""
         self._run.summary.update(dict(summary))
 
     def __enter__(self) -> WandbLogger:
@@ -100,7 +101,7 @@ class WandbLogger:
 
 
 def _id_of(path: Path) -> str | None:
-    """What W&B calls the run of a folder that it has seen before: how the newest folder it left ends."""
+    """The name that W&B gave to the run of this folder before: the end of the name of its newest folder."""
     folders = sorted(path.glob("wandb/*run-*-*"), key=lambda folder: folder.name.split("run-")[-1])
     return folders[-1].name.split("-")[-1] if folders else None
 
@@ -108,16 +109,16 @@ def _id_of(path: Path) -> str | None:
 def make_logger(
     path: Path, run: RunOptions, before: Iterable[dict[str, Any]] = (), is_writer: bool = True
 ) -> AbstractContextManager[Logger]:
-    """The logger that the config names; of several processes only the one that writes has one.
+    """Make the logger that the config names. Of several processes, only the one that writes has a logger.
 
     Args:
-        path: the run's folder.
-        run: its options.
-        before: the evaluations of a run that continues.
+        path: the folder of the run.
+        run: the options of the run.
+        before: the earlier evaluations of a run that continues.
         is_writer: whether this process writes.
 
     Raises:
-        UserError: it cannot start.
+        UserError: the logger cannot start.
     """
     if isinstance(run.logger, WandbOptions) and is_writer:
         return WandbLogger(run.logger, path, run, before)

@@ -1,4 +1,4 @@
-"""Whether training moved anything at all: a run of zero updates looks like any other."""
+"""Whether training changed the parameters at all. A run without any change looks like other runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lab.runs.one_run.task import Task
 
 
 def weights_sha256(task: Task) -> str | None:
-    """SHA-256 of the parameters that learn, as the task's state has them; None where it keeps them elsewhere.
+    """The SHA-256 of the trainable parameters in the state of the task; None if the state does not hold them.
 
-    Buffers do not count: batch statistics move by themselves.
+    Buffers are left out, because batch statistics change without any optimizer step.
     """
     state = task.state_dict().get("model")
     names = [name for name, value in task.model.named_parameters() if value.requires_grad]
@@ -28,7 +28,7 @@ def weights_sha256(task: Task) -> str | None:
 
 
 def nothing_moved(n_steps: int) -> str:
-    """The warning of a run whose parameters are what they were before its first step."""
+    """The warning for a run whose parameters are the same as before its first step."""
     return (
         f"nothing moved: after {n_steps} steps every parameter is what it was before the first one. The "
         "updates are zero (see mask/density), or too small for the parameters (optimizer.lr), or "

@@ -1,4 +1,4 @@
-"""How far a run is: a bar with the time left on a terminal, a line now and then elsewhere."""
+"""The progress of a run: a bar with the time left on a terminal, otherwise a few lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LINES = 10
 
 
 class EpochProgress(TerminalBar):
-    """Shows epochs done, the newest metrics and the time left."""
+    """Shows the number of epochs that are done, the newest metrics and the time left."""
 
     def __init__(self, title: str, n_epochs: int, start: int = 0) -> None:
         super().__init__(title, n_epochs, start)

@@ -1,4 +1,4 @@
-"""Where a run's numbers come from."""
+"""The origin of the numbers of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = ("torchvision", "numpy", "hydra-core", "wandb")
 
 
 def provenance(command: str, run: RunOptions, device: torch.device, data: dict[str, str]) -> dict[str, Any]:
-    """Command, code, versions, machine and seed of a run, and its data as ``identity_of`` has it."""
+    """The command, code, versions, machine and seed of a run, and the identity of its data."""
     return {
         "command": command,
         "git_commit": _git("rev-parse", "HEAD"),
@@ -37,8 +37,8 @@ def provenance(command: str, run: RunOptions, device: torch.device, data: dict[s
     }
 
 
-def identity_of(data: DataRecord) -> dict[str, str]:
-    """By what a run knows its data again."""
+def data_identity(data: DataRecord) -> dict[str, str]:
+    """The source and the hash by which a run recognises its data."""
     return {"data_source": data.source, "data_sha256": data.fingerprint()}
 
 
@@ -49,7 +49,7 @@ def _device_name(device: torch.device) -> str:
 
 
 def _version(package: str) -> str | None:
-    """The installed version, or None: whoever needs less has less installed."""
+    """The installed version; None if the package is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -57,7 +57,7 @@ def _version(package: str) -> str | None:
 
 
 def _git(*arguments: str) -> str | None:
-    """What git says of the checkout this file lies in, or None outside of one."""
+    """The answer of git about the checkout that holds this file; None if there is no checkout."""
     command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)

@@ -12,7 +12,7 @@ NumpyState = tuple[str, np.ndarray[Any, Any], int, int, float]
 
 
 def random_state() -> dict[str, Any]:
-    """The present state of torch (CPU and CUDA), NumPy and Python."""
+    """The present states of the generators of torch (CPU and CUDA), NumPy and Python."""
     kind, keys, position, has_gauss, gauss = cast("NumpyState", np.random.get_state(legacy=True))
     version, internal, gauss_next = random.getstate()
     return {
@@ -35,7 +35,7 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def seed_everything(seed: int) -> None:
-    """Seed all of them."""
+    """Seed the generators of Python, NumPy and torch."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""The folder of one run: the files are the truth, everything else mirrors them."""
+"""The folder of one run. Its files are the record; W&B and the report are copies of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from lab.runs.one_run import run_files
 
 
 class RunDirectory:
-    """Config, provenance, metrics, summary, checkpoint and the mark that the run is done.
+    """Writes config, provenance, metrics, summary, checkpoint and the file that marks a run as done.
 
     Args:
-        path: the folder; made if it is not there.
-        experiment: the resolved config of the run that wants to use it.
-        writes: whether this process may change the folder; of several that share a run only one may, and
-            for the others what writes does nothing.
+        path: the folder; it is made if it does not exist.
+        experiment: the resolved config of the run.
+        writes: whether this process writes. If several processes share a run, one of them writes; in the
+            others the methods that write do nothing.
 
     Raises:
         UserError: the folder cannot be used, or holds another experiment.
@@ -47,11 +47,11 @@ class RunDirectory:
             self._check_same_experiment(run_files.read_config(path))
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other processes out of the folder, and remove what a killed one left half written.
+    def locked(self) -> Iterator[None]:
+        """Lock the folder for this process, and remove unfinished files of a process that was killed.
 
         Raises:
-            UserError: one is in it.
+            UserError: another process has locked the folder.
         """
         if not self.writes:
             yield
@@ -71,7 +71,7 @@ class RunDirectory:
 
     @contextmanager
     def failure_kept(self) -> Iterator[None]:
-        """Keep the message of a run that began and failed by its own fault (diverged) until it succeeds."""
+        """Keep the message of a run that failed by its own fault (it diverged), until the run succeeds."""
         note = self.path / run_files.FAILED
         try:
             yield
@@ -87,7 +87,7 @@ class RunDirectory:
             note.unlink(missing_ok=True)
 
     def start(self, provenance: dict[str, Any]) -> None:
-        """Write down what is about to run."""
+        """Write the config and the provenance, before the first step."""
         if not self.writes:
             return
         write_text(self.path / run_files.CONFIG, OmegaConf.to_yaml(OmegaConf.create(self._experiment)))
@@ -107,7 +107,7 @@ class RunDirectory:
         return run_files.is_done(self.path)
 
     def finish(self, summary: dict[str, Any]) -> None:
-        """Write the summary and mark the run as done."""
+        """Write the summary, and mark the run as done."""
         if not self.writes:
             return
         write_json(self.path / run_files.SUMMARY, summary)
@@ -117,7 +117,7 @@ class RunDirectory:
         """Add one line to ``metrics.jsonl``, in a single write.
 
         Raises:
-            UserError: the disk is full, ...
+            UserError: the line cannot be written, for example because the disk is full.
         """
         if not self.writes:
             return
@@ -135,10 +135,10 @@ class RunDirectory:
             raise UserError(f"cannot write {path}: no room left. Make room and give the same command")
 
     def save_pictures(self, pictures: Mapping[str, bytes]) -> list[Path]:
-        """Write PNG files by their names, in place of older ones; return their paths.
+        """Write PNG files, in place of older ones of the same names; return their paths.
 
         Raises:
-            UserError: one cannot be written.
+            UserError: a file cannot be written.
         """
         if not self.writes:
             return []
@@ -148,13 +148,12 @@ class RunDirectory:
         return list(paths)
 
     def keep_metrics(self, checkpoint: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """Drop the evaluations that the checkpoint does not count and return the others.
+        """Remove the evaluations that the checkpoint does not count, and return the others.
 
-        An interruption can fall between an evaluation and its checkpoint: the evaluation is then
-        made again.
+        The process can end between an evaluation and its checkpoint. That evaluation is then made again.
 
         Raises:
-            UserError: some that it counts are missing, or were changed.
+            UserError: evaluations that the checkpoint counts are missing, or were changed.
         """
         path = self.path / run_files.METRICS
         kept = 0 if checkpoint is None else checkpoint["n_evaluations"]
@@ -166,14 +165,14 @@ class RunDirectory:
         return evaluations
 
     def save_checkpoint(self, state: dict[str, Any], data: dict[str, str]) -> None:
-        """Replace ``checkpoint.pt`` atomically.
+        """Replace ``checkpoint.pt`` in one step.
 
         Args:
-            state: of the run.
-            data: by what it knows its data again.
+            state: the state of the run.
+            data: the identity of the data, as ``data_identity`` returns it.
 
         Raises:
-            UserError: it cannot be written; the previous checkpoint is unharmed.
+            UserError: the file cannot be written; the previous checkpoint is unharmed.
         """
         if not self.writes:
             return
@@ -185,22 +184,22 @@ class RunDirectory:
         save_sealed(self.path / run_files.CHECKPOINT, {**state, **belongs_to})
 
     def save_selected(self, step: int, model: nn.Module) -> None:
-        """Replace ``selected.pt`` atomically: the weights of the evaluation that is selected now.
+        """Replace ``selected.pt`` in one step: the weights of the evaluation that is selected now.
 
         Raises:
-            UserError: it cannot be written; the previous ones are unharmed.
+            UserError: the file cannot be written; the previous one is unharmed.
         """
         if self.writes:
             save_sealed(self.path / run_files.SELECTED, {"step": step, "model": model.state_dict()})
 
     def load_checkpoint(self, data: dict[str, str]) -> dict[str, Any] | None:
-        """The last checkpoint, or None when there is none.
+        """Read the last checkpoint; None if there is none.
 
         Args:
-            data: by what the run knows its data again, as it is now.
+            data: the identity of the present data, as ``data_identity`` returns it.
 
         Raises:
-            UserError: the file is damaged, or of another experiment, or the data is not what it was.
+            UserError: the file is damaged, belongs to another experiment, or the data has changed.
         """
         state = run_files.read_checkpoint(self.path)
         if state is None:

@@ -1,7 +1,7 @@
-"""The files of a run folder as they are read: checked, and named with the remedy where they are damaged.
+"""Reads the files of a run folder. Every file is checked; the message about a damaged file says what to do.
 
-``done`` holds the hashes of what tables are made from; a folder from before it did (0.2) has an empty one,
-and its files are taken as they are.
+The file ``done`` holds the hashes of the files from which tables are made. In folders from before version
+0.2 it is empty, and their files are read without this check.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from lab.files.sealed import load_sealed
 T = TypeVar("T")
 
 OUTPUTS = Path("outputs")
-"""Where run folders are made, whatever the command: below the current folder, as ``data_dir`` is."""
+"""The folder of all run folders, below the current folder, as ``data_dir`` is."""
 
 CONFIG, PROVENANCE, METRICS, SUMMARY = "config.yaml", "provenance.json", "metrics.jsonl", "summary.json"
 CHECKPOINT, SELECTED, DONE = "checkpoint.pt", "selected.pt", "done"
 
 LOG = "log.txt"
-"""File in a run folder with what the run printed in a worker."""
+"""The file in a run folder that holds the output of a run in a worker."""
 
 FAILED = "failed.txt"
-"""File in a run folder with the message of a run that failed by its own fault."""
+"""The file in a run folder that holds the message of a run that failed by its own fault."""
 
 _OF_A_CHECKPOINT = {"random": dict, "epoch": int, "n_evaluations": int, "wall_seconds": float}
 
 
 def remedy(folder: Path) -> str:
-    """What to do about a damaged file, for messages."""
+    """The remedy for a damaged file, for messages."""
     return f"put back a copy, or remove {folder} and give the run's command again"
 
 
@@ -47,13 +47,13 @@ def is_done(folder: Path) -> bool:
 
 
 def hashes(folder: Path) -> str:
-    """What ``done`` holds: the SHA-256 of each file that tables are made from."""
+    """The content of ``done``: the SHA-256 of each file from which tables are made."""
     names = (CONFIG, PROVENANCE, METRICS, SUMMARY)
     return json.dumps({name: _hash((folder / name).read_bytes()) for name in names}, indent=2) + "\n"
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The resolved config. The file is text: an interpolation (``${...}``) in it stays as it is written.
+    """Read the resolved config. An interpolation (``${...}``) in the file is not resolved: it stays text.
 
     Raises:
         UserError: the file is missing, damaged, or was changed after the run was done.
@@ -69,33 +69,33 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Where the run's numbers come from.
+    """Read the provenance: the origin of the numbers of the run.
 
     Raises:
-        UserError: as ``read_config``.
+        UserError: as in ``read_config``.
     """
     return _read(folder, PROVENANCE, lambda text: _object(json.loads(text), "command", "git_commit"))
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """The summary of a run that is done.
+    """Read the summary of a run that is done.
 
     Raises:
-        UserError: as ``read_config``.
+        UserError: as in ``read_config``.
     """
     return _read(folder, SUMMARY, lambda text: _object(json.loads(text), "step"))
 
 
 def read_metrics(folder: Path, first: int | None = None, sha256: str | None = None) -> list[dict[str, Any]]:
-    """The evaluations.
+    """Read the evaluations.
 
     Args:
-        folder: of the run.
-        first: as many of them as a checkpoint counts; None for all.
-        sha256: what ``metrics_sha256`` said of those; None where nobody asked.
+        folder: the folder of the run.
+        first: the number of evaluations that are read, as a checkpoint counts them; None for all.
+        sha256: the hash of these evaluations, from ``metrics_sha256``; None if it is unknown.
 
     Raises:
-        UserError: as ``read_config``, or some are missing.
+        UserError: as in ``read_config``, or evaluations are missing.
     """
     if first == 0:
         return []
@@ -112,16 +112,16 @@ def read_metrics(folder: Path, first: int | None = None, sha256: str | None = No
 
 
 def metrics_sha256(folder: Path) -> str:
-    """SHA-256 of all evaluations so far."""
+    """The SHA-256 of all evaluations so far."""
     path = folder / METRICS
     return _hash(path.read_bytes() if path.exists() else b"")
 
 
 def read_checkpoint(folder: Path) -> dict[str, Any] | None:
-    """The last checkpoint, or None when there is none.
+    """Read the last checkpoint; None if there is none.
 
     Raises:
-        UserError: the file is damaged, or no checkpoint of a run.
+        UserError: the file is damaged, or is not the checkpoint of a run.
     """
     path = folder / CHECKPOINT
     if not path.exists():
@@ -135,7 +135,7 @@ def read_checkpoint(folder: Path) -> dict[str, Any] | None:
 
 
 def read_selected(folder: Path) -> dict[str, Any] | None:
-    """What ``RunDirectory.save_selected`` wrote, ``step`` and ``model``, or None when there is nothing.
+    """Read the ``step`` and the ``model`` of ``RunDirectory.save_selected``; None if there is no file.
 
     Raises:
         UserError: the file is damaged.
@@ -145,11 +145,11 @@ def read_selected(folder: Path) -> dict[str, Any] | None:
 
 
 @contextmanager
-def fitting(folder: Path, name: str = CHECKPOINT) -> Iterator[None]:
-    """Around whatever takes up the state that ``read_checkpoint`` or ``read_selected`` returned.
+def mismatch_explained(folder: Path, name: str = CHECKPOINT) -> Iterator[None]:
+    """Explain an error inside the ``with`` block, which loads a state into the objects of a run.
 
     Raises:
-        UserError: it does not fit: of other shapes, or from another version of the code.
+        UserError: the state does not fit: it has other shapes, or comes from another version of the code.
     """
     try:
         yield
@@ -159,7 +159,7 @@ def fitting(folder: Path, name: str = CHECKPOINT) -> Iterator[None]:
 
 
 def _read(folder: Path, name: str, understood: Callable[[str], T]) -> T:
-    """What a text file says, once its hash is found to be right."""
+    """Read a text file after its hash was checked."""
     path = folder / name
     try:
         content = path.read_bytes()

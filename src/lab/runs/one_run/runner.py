@@ -16,36 +16,36 @@ from ilc._processes import Processes, joined
 from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.machine.memory_reuse import keep_freed_memory
-from lab.machine.stop_signals import Stopped, asked, finish_first
+from lab.machine.stop_signals import Stopped, finish_first, stop_requested
 from lab.machine.subnormals import subnormals_are_zero
 from lab.runs.one_run.device import choose_device, peak_memory_mb
 from lab.runs.one_run.loggers import Logger, make_logger
 from lab.runs.one_run.metrics import with_every_metric
 from lab.runs.one_run.movement import nothing_moved, weights_sha256
 from lab.runs.one_run.progress import EpochProgress
-from lab.runs.one_run.provenance import identity_of, provenance
+from lab.runs.one_run.provenance import data_identity, provenance
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
 from lab.runs.one_run.run_directory import RunDirectory
-from lab.runs.one_run.run_files import fitting, read_summary
+from lab.runs.one_run.run_files import mismatch_explained, read_summary
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.selection import LAST, RULES
 from lab.runs.one_run.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
 
 COMPLETED = "completed"
-"""Why a run ended that went through all of its epochs."""
+"""The reason in the summary of a run that went through all of its epochs."""
 
 
 def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
-    """Train, or continue an interrupted run, or do nothing when it is done; return the summary.
+    """Train, or continue an interrupted run, or do nothing if the run is done; return the summary.
 
     Args:
         content: the resolved config.
-        path: the run's folder.
-        command: what repeats this run, for its provenance.
+        path: the folder of the run.
+        command: the command that repeats this run, for its provenance.
 
     Raises:
-        UserError: anything a user can mend; what was written before stays as it is.
-        Stopped: a signal asked for it, where the command listens (``lab.machine.stop_signals``).
+        UserError: an error that the user can mend; the files that were written before stay as they are.
+        Stopped: a signal asked for it, if the command listens (``lab.machine.stop_signals``).
     """
     keep_freed_memory()
     with subnormals_are_zero(), joined() as processes, _one_speaker(processes):
@@ -57,14 +57,14 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
             summary = read_summary(path)
             print(_reached(options.title, summary))
             return summary
-        with directory.alone(), directory.failure_kept(), _numbers_may_end():
+        with directory.locked(), directory.failure_kept(), _limits_of_numbers_explained():
             begun = _Run(options, directory, device, processes)
             with finish_first():
                 return begun.go(command)
 
 
 def _reached(title: str, summary: Metrics) -> str:
-    """The numbers of a run for people: those of the test set, of a run without one those of training."""
+    """One line with the test numbers of a run, or with its training numbers if it has no test set."""
     numeric = [key for key, value in summary.items() if isinstance(value, (int, float))]
     shown = [key for key in numeric if key.startswith("test/")]
     shown = shown or [key for key in numeric if key.startswith("train/")]
@@ -77,14 +77,14 @@ def _reached(title: str, summary: Metrics) -> str:
 
 @contextmanager
 def _one_speaker(processes: Processes) -> Iterator[None]:
-    """Of several processes only the one that writes talks."""
+    """Of several processes, only the one that writes files prints."""
     with nullcontext() if processes.is_writer else redirect_stdout(io.StringIO()):
         yield
 
 
 @contextmanager
-def _numbers_may_end() -> Iterator[None]:
-    """One message for torch's errors of what a user's numbers ask for: too much memory, too large a step."""
+def _limits_of_numbers_explained() -> Iterator[None]:
+    """Turn torch's errors about too little memory and about too large a number into one message."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -93,7 +93,7 @@ def _numbers_may_end() -> Iterator[None]:
                 f"training diverged: a step multiplies by a number that leaves float32 ({error}). Take a "
                 "smaller optimizer.lr. What was written before stays as it is"
             ) from error
-        # torch's own type is CUDA's; on the CPU it is told by its words alone.
+        # torch has an own type for CUDA only. On the CPU the words of the error decide.
         if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
             what = " ".join(str(error).split())[:200]
             raise UserError(
@@ -103,7 +103,7 @@ def _numbers_may_end() -> Iterator[None]:
 
 
 class _Run:
-    """A task, its folder, and what has happened so far."""
+    """A task, its folder, and the evaluations so far."""
 
     def __init__(
         self, options: RunOptions, directory: RunDirectory, device: torch.device, processes: Processes
@@ -119,21 +119,21 @@ class _Run:
         seed_everything(seed_for(options.seed, "run"))
         self._task: Task = options.build_task(device)
         print(f"{options.title}: data: {self._task.data.source}; device: {device}")
-        self._data = identity_of(self._task.data)
+        self._data = data_identity(self._task.data)
         self._before = weights_sha256(self._task)
         self._epoch = 0
         self._evaluations: list[Metrics] = []
         self._continue()
 
     def _continue(self) -> None:
-        """Go back to the last checkpoint, if there is one."""
+        """Continue from the last checkpoint, if there is one."""
         checkpoint = self._directory.load_checkpoint(self._data)
         if checkpoint is not None:
-            with fitting(self._directory.path):
+            with mismatch_explained(self._directory.path):
                 self._task.load_state_dict(checkpoint)
                 set_random_state(checkpoint["random"])
             self._epoch = checkpoint["epoch"]
-            # The clock goes on where it was, as if nothing had happened in between.
+            # The time between the interruption and now does not count.
             self._began -= checkpoint["wall_seconds"]
             print(f"{self._options.title}: continuing after epoch {self._epoch}, step {self._task.step}")
         self._evaluations = self._directory.keep_metrics(checkpoint)
@@ -154,7 +154,7 @@ class _Run:
         ):
             metrics = self._evaluations[-1] if self._evaluations else {}
             while self._epoch < trainer.max_epochs and trainer.reason_to_stop(self._evaluations) is None:
-                if self._processes.any(asked() is not None):
+                if self._processes.any(stop_requested() is not None):
                     self._stop()
                 try:
                     seen = self._task.train_epoch()
@@ -174,7 +174,10 @@ class _Run:
         return summary
 
     def _evaluate(self, seen: Metrics, logger: Logger) -> Metrics:
-        """Metrics first, then the checkpoint that counts them: a kill in between repeats, never loses."""
+        """Write the metrics, and then the checkpoint that counts them.
+
+        If the process is killed between the two, the evaluation is made again, and nothing is lost.
+        """
         metrics = {"step": self._task.step, "epoch": self._epoch, **seen, **with_every_metric(self._task)}
         seconds = time.monotonic() - self._began
         self._evaluations.append(metrics)
@@ -182,13 +185,14 @@ class _Run:
         logger.log(metrics, self._directory.save_pictures(pictures_of(self._task)))
         rule = self._options.trainer.selection
         if rule != LAST and RULES[rule](self._evaluations) == len(self._evaluations) - 1:
-            # Before the checkpoint that counts the evaluation: a kill in between repeats both.
+            # The weights come before the checkpoint that counts the evaluation. A kill in between repeats
+            # both.
             self._directory.save_selected(metrics["step"], self._task.model)
         self._save(seconds)
         return metrics
 
     def _save(self, seconds: float) -> None:
-        """Make a checkpoint of the run as it is now."""
+        """Write a checkpoint of the present state."""
         state = {
             **self._task.state_dict(),
             "random": random_state(),
@@ -199,10 +203,10 @@ class _Run:
         self._directory.save_checkpoint(state, self._data)
 
     def _stop(self) -> NoReturn:
-        """Leave as asked, between two steps, to be continued there."""
+        """Write a checkpoint between two steps, and stop as a signal has asked."""
         self._save(time.monotonic() - self._began)
         if self._processes.is_writer:
-            name = asked() or "a signal to another process"
+            name = stop_requested() or "a signal to another process"
             where = f"epoch {self._epoch}, step {self._task.step}"
             print(
                 f"Stopped by {name} after {where}; nothing is lost, the same command continues: "
@@ -212,7 +216,7 @@ class _Run:
         raise Stopped
 
     def _summary(self) -> dict[str, Any]:
-        """The selected evaluation, how it was selected and why the run ended, the task's remarks."""
+        """The selected evaluation and its rule, why the run ended, and the remarks of the task."""
         trainer, evaluations = self._options.trainer, self._evaluations
         selected = evaluations[RULES[trainer.selection](evaluations)]
         remarks = self._task.remarks(evaluations, selected)

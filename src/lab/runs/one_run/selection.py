@@ -1,7 +1,7 @@
-"""Model selection: which evaluation of a run its summary reports.
+"""Model selection: the rule that chooses the evaluation which the summary of a run reports.
 
-Chosen by ``trainer.selection`` in any experiment. Stopping early at the best evaluation and keeping
-it is the same as choosing it afterwards, so no rule stops a run.
+``trainer.selection`` names the rule, in every experiment. Choosing the best evaluation at the end gives the
+same result as stopping early at this evaluation, so no rule stops a run.
 """
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ from ilc.errors import UserError
 Metrics = dict[str, Any]
 
 LAST = "last"
-"""The rule that selects nothing: the checkpoint has its weights."""
+"""The rule that takes the last evaluation. The checkpoint holds its weights."""
 
 
 def last(evaluations: Sequence[Metrics]) -> int:
-    """The end of training: nothing is selected."""
+    """The last evaluation, at the end of training."""
     return len(evaluations) - 1
 
 
 def training_environments(evaluations: Sequence[Metrics]) -> int:
-    """Best on the training environments, pooled. It favours shortcuts as much as training does."""
+    """The evaluation that is best on all training examples. It favours shortcuts as much as training does."""
     return _best([_score(metrics, "train") for metrics in evaluations])
 
 
 def validation_environment(evaluations: Sequence[Metrics]) -> int:
-    """Best on an environment that neither trains nor tests (proposed by the reimplementation)."""
+    """The evaluation that is best on a validation environment (proposed by the reimplementation of IRM)."""
     return _best([_score(metrics, "validation") for metrics in evaluations])
 
 
 def test_oracle(evaluations: Sequence[Metrics]) -> int:
-    """Best on the worse of training and test environments: it looks at the test data.
+    """The evaluation whose worse score, of training and of test, is best. It looks at the test data.
 
-    What the reimplementation's early stopping and the IRM authors' choice of hyperparameters do.
+    The early stopping of the reimplementation of IRM works like this, and so does the choice of
+    hyperparameters by the authors of IRM.
     """
     return _best([min(_score(metrics, "train"), _score(metrics, "test")) for metrics in evaluations])
 
@@ -49,14 +50,14 @@ RULES: dict[str, Callable[[Sequence[Metrics]], int]] = {
     "validation_environment": validation_environment,
     "test_oracle": test_oracle,
 }
-"""Rules by the name used in configs: all evaluations of a run in, the index of one out."""
+"""The rules by their names in configs. A rule takes all evaluations of a run and returns the index of one."""
 
 
 def check_selection(rule: str, splits: Collection[str]) -> None:
-    """Whether a dataset with these evaluation splits allows the rule.
+    """Check that a dataset with these evaluation splits allows the rule.
 
     Raises:
-        UserError: it lacks a validation environment.
+        UserError: the rule needs a validation environment, and the dataset has none.
     """
     if rule == "validation_environment" and "validation" not in splits:
         raise UserError(
@@ -66,12 +67,12 @@ def check_selection(rule: str, splits: Collection[str]) -> None:
 
 
 def _score(metrics: Metrics, split: str) -> float:
-    """The higher the better: accuracy where there is one, else the negative risk."""
+    """The score of an evaluation, where higher is better: the accuracy, or otherwise the negative risk."""
     if f"{split}/accuracy" in metrics:
         return float(metrics[f"{split}/accuracy"])
     return -float(metrics[f"{split}/loss"])
 
 
 def _best(scores: Sequence[float]) -> int:
-    """The first of the highest."""
+    """The index of the highest score; of equal scores, the first."""
     return scores.index(max(scores))

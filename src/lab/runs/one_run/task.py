@@ -1,4 +1,4 @@
-"""What a task is: all that a run knows of what it trains."""
+"""What a run needs to know of the task that it trains."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Any, Protocol
 from torch import nn
 
 Metrics = dict[str, Any]
-"""Flat: numbers by names such as ``train/loss``."""
+"""Numbers by names such as ``train/loss``, without nesting."""
 
 CONVERGED = "converged"
-"""A metric of ``train_epoch`` by which a task ends its run: there is nothing more to learn."""
+"""A metric of ``train_epoch``.
+
+A task that returns it ends its run, because there is nothing more to learn.
+"""
 
 
 class DataRecord(Protocol):
-    """What a run writes down of its data."""
+    """The data of a task, as the run records it."""
 
     @property
     def source(self) -> str:
@@ -26,41 +29,45 @@ class DataRecord(Protocol):
 
 
 class Interrupted(Exception):  # noqa: N818 - no error
-    """A task left its epoch because ``asked()`` to; its ``state_dict`` is of where it left."""
+    """A task left its epoch because ``stop_requested()``; its ``state_dict`` holds the state at that step."""
 
 
 class Task(Protocol):
-    """Something that learns in epochs. How, with how many loops, optimizers and models, is its own affair.
+    """Something that learns in epochs. It decides itself how many loops, optimizers and models it uses.
 
-    A config names it: ``task: package.module.Class``. It is made as ``Class(run, device, **rest)`` with
-    the ``RunOptions``, the ``torch.device``, and everything of the config that is not the run's own.
-    The arguments' annotations say what those keys must be: ``Section`` for a part with a ``_target_``, a
-    dataclass for a part without one, or a plain type. An unknown key is an error.
+    A config names the class: ``task: package.module.Class``. The run calls ``Class(run, device,
+    **arguments)`` with the ``RunOptions``, the ``torch.device``, and the keys of the config that are not
+    the run's own. The annotation of an argument says what its key must be: ``Section`` for a section with a
+    ``_target_``, a dataclass for a section without one, or a plain type. An unknown key is an error.
 
-    A class that says ``shares_steps = True`` may run in several processes, each of which does its part
-    (``ilc.distributed.current()``) and ends every epoch with the same numbers.
+    If two objects have their options in one section, the second one has an argument of its own, annotated
+    ``Annotated[Section, OptionsIn(KEY, Class)]``; see ``lab.configuration.section``.
 
-    One that has ``pictures()`` shows its last evaluation: PNG files by name, which the run writes into its
-    folder as ``NAME.png`` and hands to W&B.
+    A class with ``shares_steps = True`` may run in several processes. Each does its part of every step
+    (``ilc.distributed.current()``), and all end every epoch with the same numbers.
+
+    A class with a method ``pictures()`` shows its last evaluation: the method returns PNG files by name.
+    The run writes them into its folder as ``NAME.png`` and passes them to W&B.
     """
 
     @property
     def model(self) -> nn.Module:
-        """What was trained, for ``load_run``."""
+        """The model that is trained; ``load_run`` returns it."""
 
     @property
     def data(self) -> DataRecord:
-        """What it learns from."""
+        """The data that the task learns from."""
 
     @property
     def step(self) -> int:
-        """Optimizer steps taken so far."""
+        """The number of optimizer steps so far."""
 
     def train_epoch(self) -> Metrics:
-        """Learn for one epoch, or for what is left of one; return what its steps saw.
+        """Train for one epoch, or for the rest of an epoch that was begun; return the metrics of its steps.
 
-        A task whose epochs are long looks at ``lab.machine.stop_signals.asked()`` between steps. It leaves
-        there if it can continue with the same numbers. For other tasks the run waits until the epoch ends.
+        A task whose epochs are long looks at ``lab.machine.stop_signals.stop_requested()`` between steps.
+        It leaves there if it can continue with the same numbers. For other tasks the run waits until the
+        epoch ends.
 
         Raises:
             UserError: training diverged.
@@ -68,19 +75,22 @@ class Task(Protocol):
         """
 
     def evaluate(self) -> Metrics:
-        """Measure, without changing what follows."""
+        """Measure the model. This must not change the training that follows."""
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """What the summary says beside the selected evaluation; ``warning`` is printed too."""
+        """More entries for the summary, beside the selected evaluation.
+
+        The entry ``warning`` is also printed.
+        """
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that changes, in plain values and tensors, so that loading it runs no code."""
+        """Everything that training changes, as plain values and tensors, so that loading it runs no code."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from there; random numbers are the run's affair."""
+        """Continue from a state. The run itself restores the random number generators."""
 
 
 def pictures_of(task: Task) -> dict[str, bytes]:
-    """What a task shows of its last evaluation, PNG files by name; nothing, where it has none."""
+    """The PNG files, by name, that show the last evaluation of a task; empty if the task has no pictures."""
     pictures: Callable[[], dict[str, bytes]] = getattr(task, "pictures", dict)
     return pictures()

@@ -1,4 +1,4 @@
-"""How long a run goes on, what stops it, which evaluation it reports: the ``trainer`` section."""
+"""How long a run lasts, which rules stop it, and which evaluation it reports: the section ``trainer``."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from lab.runs.one_run.selection import RULES
 from lab.runs.one_run.task import CONVERGED, Metrics
 
 STILL = 1e-4
-"""Share of itself by which a training risk that stands still moves at most."""
+"""A training risk stands still if it changes by less than this fraction of itself."""
 
 
 @dataclass(frozen=True)
 class TrainerOptions:
-    """What the runner itself reads of the section; other keys of it are the task's.
+    """The keys of the section that the run reads. Other keys of the section belong to the task.
 
     Attributes:
-        max_epochs: epochs of training.
-        evaluate_every: epochs between two evaluations (each followed by a checkpoint).
-        stop_when_memorised: the paper's rule to save time, which looks at test accuracy: stop
-            when train accuracy is above 97 % with test accuracy below 60 %.
-        stop_when_solved: stop when every training and test example is right. Deviation: ours, to save time
-            in searches; it looks at test accuracy, as the paper's rule does.
-        stop_when_still: evaluations over which the training risk moved by less than a ten-thousandth, after
-            which a run is given up; None for never. Deviation: ours, to save time in searches.
-        stop_below: training accuracy below which a run is given up once half of its epochs are over;
-            None for never. Deviation: ours, to save time in searches; it looks at no test data.
+        max_epochs: the number of training epochs.
+        evaluate_every: the number of epochs between two evaluations; a checkpoint follows each evaluation.
+        stop_when_memorised: the rule of the paper to save time: stop when the training accuracy is above 97 %
+            and the test accuracy is below 60 %. It looks at test data.
+        stop_when_solved: stop when every training and test example is classified correctly. Deviation: this
+            rule is ours, to save time in searches. It looks at test data, as the rule of the paper does.
+        stop_when_still: stop when the training risk has changed by less than a ten-thousandth over this
+            number of evaluations; None for never. Deviation: this rule is ours, to save time in searches.
+        stop_below: stop after half of the epochs if the training accuracy is below this value; None for
+            never. Deviation: this rule is ours, to save time in searches. It looks at no test data.
         selection: the rule that chooses the evaluation which the summary reports.
 
     Raises:
-        UserError: a number out of range.
+        UserError: a number is out of range.
     """
 
     max_epochs: int
@@ -62,14 +62,14 @@ class TrainerOptions:
             raise UserError(f"trainer.selection must be one of {', '.join(RULES)}, got {self.selection!r}")
 
     def reason_to_stop(self, evaluations: Sequence[Metrics]) -> str | None:
-        """The rule that applies after these evaluations.
+        """The name of the rule that ends the run after these evaluations, or None if the run goes on.
 
-        ``converged``, ``memorised``, ``solved``, ``still``, ``hopeless`` or None.
+        The names are ``converged``, ``still``, ``memorised``, ``solved`` and ``hopeless``.
         """
         if not evaluations:
             return None
         metrics = evaluations[-1]
-        # Without accuracies no comparison of them holds.
+        # An accuracy that does not exist is NaN, and every comparison with NaN is false.
         train, test = (metrics.get(f"{split}/accuracy", math.nan) for split in ("train", "test"))
         is_late = 2 * metrics["epoch"] >= self.max_epochs
         rules = {

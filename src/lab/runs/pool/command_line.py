@@ -1,4 +1,4 @@
-"""``--workers`` and ``--cluster`` of the scripts that do jobs."""
+"""The options ``--workers`` and ``--cluster`` of the scripts that do many jobs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from lab.runs.pool.cluster.options import load_cluster
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 
 
-def add_places(parser: ArgumentParser, n_workers: int) -> None:
-    """Add both options; ``n_workers`` is the default of the first."""
+def add_workers_options(parser: ArgumentParser, n_workers: int) -> None:
+    """Add the options ``--workers``, with the default ``n_workers``, and ``--cluster``."""
     parser.add_argument(
         "--workers", type=int, default=n_workers, help=f"processes here, one core each (default: {n_workers})"
     )
@@ -21,15 +21,15 @@ def add_places(parser: ArgumentParser, n_workers: int) -> None:
     )
 
 
-def chosen_place(arguments: Namespace, folder: Path) -> Place:
-    """What they say.
+def chosen_workers(arguments: Namespace, folder: Path) -> WorkersOrCluster:
+    """The workers or the cluster that the options choose.
 
     Args:
-        arguments: with both.
-        folder: where everything is written, which a cluster's nodes must see.
+        arguments: the command line, with both options.
+        folder: the folder for all files; the nodes of a cluster must see it at the same path.
 
     Raises:
-        UserError: no such cluster.
+        UserError: there is no such cluster.
     """
     if arguments.cluster == "local":
         workers: int = arguments.workers

@@ -1,4 +1,4 @@
-"""Jobs side by side, wherever that is: workers on this machine, or a cluster's nodes."""
+"""Many jobs at a time, by workers on this machine or on the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -14,32 +14,34 @@ from lab.runs.pool.workers import Workers
 
 T = TypeVar("T")
 
-Place = int | Cluster
-"""How many workers on this machine, or the cluster that does the jobs."""
+WorkersOrCluster = int | Cluster
+"""The number of workers on this machine, or the cluster that does the jobs."""
 
 
-def open_pool(place: Place) -> Pool[Any]:
-    """Where jobs are done.
+def open_pool(workers: WorkersOrCluster) -> Pool[Any]:
+    """Make the pool that does the jobs.
 
     Raises:
-        UserError: no worker at all, or no such cluster here.
+        UserError: the number of workers is below 1, or this machine does not have such a cluster.
     """
-    if isinstance(place, int):
-        return Workers[Any](place)
+    if isinstance(workers, int):
+        return Workers[Any](workers)
     from lab.runs.pool.cluster.cluster_pool import ClusterPool
 
-    return ClusterPool[Any](place)
+    return ClusterPool[Any](workers)
 
 
-def run_jobs(jobs: Iterable[Job[T]], place: Place) -> Generator[tuple[str, T | UserError], None, None]:
-    """Do all jobs and yield the name and result, or UserError, of each as it ends.
+def run_jobs(
+    jobs: Iterable[Job[T]], workers: WorkersOrCluster
+) -> Generator[tuple[str, T | UserError], None, None]:
+    """Do all jobs; yield the name of each job when it ends, with its result or its UserError.
 
-    Use it within ``contextlib.closing``: what leaves the loop early then takes the jobs along.
+    Use the generator within ``contextlib.closing``, so that leaving the loop early also ends the jobs.
 
     Raises:
-        UserError, RuntimeError, Stopped: as ``open_pool`` and ``Pool``.
+        UserError, RuntimeError, Stopped: as in ``open_pool`` and ``Pool.wait``.
     """
-    with finish_first(), open_pool(place) as pool:
+    with finish_first(), open_pool(workers) as pool:
         for job in jobs:
             while not (pool.has_room or pool.queues):
                 yield from pool.wait()

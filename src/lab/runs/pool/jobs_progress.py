@@ -1,4 +1,4 @@
-"""How far many jobs are: a bar with the time left on a terminal, a line per job that ended elsewhere."""
+"""The progress of many jobs: a bar on a terminal, otherwise one line for each job that has ended."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lab.terminal.bar import TerminalBar
 
 
 class JobsProgress(TerminalBar):
-    """Shows how many of how many jobs are done and the time left.
+    """Shows how many jobs are done, how many there are, and the time left.
 
     Args:
-        title: what they make.
-        total: how many are wanted.
-        done: how many were done before.
-        after_each: called whenever one more is done.
+        title: the name of the work.
+        total: the number of jobs.
+        done: the number of jobs that were done before.
+        after_each: a function that is called after each job.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class JobsProgress(TerminalBar):
         self._bar.update(self._task, shown=text)
 
     def advance(self, text: str = "") -> None:
-        """Report that one more is done."""
+        """Report that one more job is done."""
         self._done += 1
         self._bar.update(self._task, completed=self._done, shown=text)
         if not self._is_terminal:

@@ -1,4 +1,4 @@
-"""What happens in a worker: jobs come through a pipe, results go back; see ``lab.runs.pool.workers``."""
+"""The code that a worker process runs: it receives jobs through a pipe and sends the results back."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from lab.machine.stop_signals import Stopped, listening
 
 
 def work(pipe: Connection) -> None:
-    """Do the jobs that come through the pipe, until the parent has closed it.
+    """Do the jobs that come through the pipe, until the parent closes the pipe.
 
-    Asked to stop, it finishes what its job cannot leave, however often it is asked: a terminal's Ctrl-C and
-    Slurm's signals reach every process, and the parent asks too. To end it at once, the parent dies.
+    After a signal to stop, the worker first finishes the step of its job, however many signals follow:
+    Ctrl-C in a terminal and the signals of Slurm reach every process, and the parent sends a signal too.
+    The worker ends at once when its parent dies.
 
     Raises:
-        Stopped: then; it ends the process.
+        Stopped: a signal asked for it; this ends the process.
     """
     threading.Thread(target=die_with_parent, daemon=True).start()
-    stop_signals.ONE_WISH = math.inf
+    stop_signals.ONE_REQUEST = math.inf
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
@@ -42,7 +43,10 @@ def work(pipe: Connection) -> None:
 
 
 def die_with_parent() -> None:
-    """End this process with the one that started it, which cannot tell it any more when it is killed."""
+    """Wait until the parent process ends, and then end this process.
+
+    A parent that is killed cannot say so.
+    """
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -50,10 +54,10 @@ def die_with_parent() -> None:
 
 
 def do(content: bytes) -> bytes:
-    """What a pickled job returns or how it failed, pickled.
+    """Do a pickled job, and return its result or its error, pickled.
 
     Args:
-        content: as ``Job.content`` made it.
+        content: the bytes that ``Job.content`` returned.
 
     Raises:
         Stopped: a signal asked for it.
@@ -81,11 +85,11 @@ def do(content: bytes) -> bytes:
 
 
 def _print_to(log: Path) -> None:
-    """Send what this process prints, libraries in C included, to the end of a file."""
+    """Append everything that this process prints to a file, also what libraries written in C print."""
     log.parent.mkdir(parents=True, exist_ok=True)
     for stream in (sys.stdout, sys.stderr):
         assert isinstance(stream, io.TextIOWrapper)
-        stream.reconfigure(line_buffering=True)  # Flushes, and whoever looks into the file sees every line.
+        stream.reconfigure(line_buffering=True)  # This flushes, and every new line reaches the file at once.
     with log.open("ab") as file:
         for descriptor in (1, 2):
             os.dup2(file.fileno(), descriptor)

@@ -1,8 +1,8 @@
-"""Processes that work side by side: the one way in which several cores are used.
+"""Worker processes on this machine. The laboratory uses several cores in this way only.
 
-A worker is a fresh interpreter, because a copy of one that runs threads may hang, and has one core. It
-does one job after another and dies with the process that started it, however that dies. When that one is
-asked to stop, so are they: each finishes its step and writes its checkpoint.
+A worker is a new Python interpreter with one core. It is not a fork, because a fork of a process with
+threads may hang. A worker does one job after another, and ends when the process that started it ends. When
+that process is asked to stop, every worker finishes its step and writes its checkpoint.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ilc.errors import UserError
-from lab.machine.stop_signals import STOPPED, Stopped, heed
+from lab.machine.stop_signals import STOPPED, Stopped, stop_if_requested
 from lab.runs.pool.job import Job
 from lab.runs.pool.worker_process import work
 
 T = TypeVar("T")
 
 LOOK = 0.2
-"""Seconds between looks whether a signal has asked to stop."""
+"""Seconds between two checks whether a signal has asked to stop."""
 
 
 class Workers(Generic[T]):
-    """At most ``n`` processes, started when there is something to do and ended with the ``with`` block.
+    """A pool of at most ``n`` processes. They start when there are jobs, and end with the ``with`` block.
 
     Raises:
         UserError: ``n`` is below 1.
@@ -49,18 +49,19 @@ class Workers(Generic[T]):
         if isinstance(error, Stopped):
             for worker in busy:
                 worker.process.terminate()
-                worker.pipe.close()  # One whose job ended meanwhile would wait for the next.
+                # A worker whose job has just ended would otherwise wait for the next job.
+                worker.pipe.close()
             for worker in busy:
                 worker.process.join()
         workers = [*self._idle, *busy]
         for worker in workers:
-            worker.process.kill()  # What they write survives being killed at any moment.
+            worker.process.kill()  # Their files are written in one step, so killing a worker damages none.
         for worker in workers:
             worker.process.join()
 
     @property
     def n_busy(self) -> int:
-        """How many jobs are under way."""
+        """The number of jobs that are under way."""
         return len(self._busy)
 
     @property
@@ -70,32 +71,32 @@ class Workers(Generic[T]):
 
     @property
     def queues(self) -> bool:
-        """As ``Pool``: no."""
+        """False: a job starts at once, or not at all."""
         return False
 
     def start(self, job: Job[T]) -> None:
-        """Give the job to a worker; there must be room."""
+        """Give the job to a worker. There must be room for it."""
         assert self.has_room, "wait until a job has ended"
         content = job.content()
         while True:
             worker = self._idle.pop() if self._idle else _Worker()
             try:
                 worker.pipe.send_bytes(content)
-            except OSError:  # Killed from outside while it had nothing to do.
+            except OSError:  # It was killed from outside while it was idle.
                 worker.process.join()
                 continue
             self._busy[worker.pipe] = (worker, job)
             return
 
     def wait(self, seconds: float | None = None) -> list[tuple[str, T | UserError]]:
-        """The jobs that have ended, by name, with what they returned or the UserError that ended them.
+        """Wait until jobs have ended; return each name, with the result or the UserError that ended the job.
 
         Args:
-            seconds: how long to wait for the first; None for as long as it takes.
+            seconds: how long to wait for the first of them; None means without a limit.
 
         Raises:
-            RuntimeError: a job raised anything but a UserError or OSError, or could not be read.
-            Stopped: a signal has asked for it, within ``lab.machine.stop_signals.finish_first``.
+            RuntimeError: a job raised another error than a UserError or an OSError, or could not be read.
+            Stopped: a signal asked for it; see ``lab.machine.stop_signals.finish_first``.
         """
         ended: list[tuple[str, T | UserError]] = []
         for pipe in self._ready(seconds):
@@ -111,10 +112,10 @@ class Workers(Generic[T]):
         return ended
 
     def _ready(self, seconds: float | None) -> list[Any]:
-        """The pipes of jobs that have ended."""
+        """Wait for jobs that have ended, and return their pipes."""
         until = None if seconds is None else time.monotonic() + seconds
         while True:
-            heed()
+            stop_if_requested()
             left = LOOK if until is None else max(0.0, min(LOOK, until - time.monotonic()))
             ready = wait(list(self._busy), left)
             if ready or not self._busy or (until is not None and time.monotonic() >= until):
@@ -122,17 +123,17 @@ class Workers(Generic[T]):
 
 
 class _Worker:
-    """A process and the parent's end of the pipe to it."""
+    """A process, and the parent's end of the pipe to this process."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process: SpawnProcess = context.Process(target=work, args=(other,))
         self.process.start()
-        other.close()  # So that the pipe ends with the worker.
+        other.close()  # The pipe then closes when the worker ends.
 
     def lost(self) -> UserError:
-        """Why it has ended without a result."""
+        """The error of a worker that has ended without a result."""
         self.process.join()
         status = self.process.exitcode
         how = "asked to stop" if status == STOPPED else "ended"

@@ -1,6 +1,7 @@
 """Hyperparameter search: trials that Optuna chooses and that are ordinary run folders.
 
-``definition`` and ``space`` say what is searched, ``storage`` keeps the trials, on disk or on a ``server``,
-``asker`` begins those that it ``claims`` and records how they end, ``loop`` hands them to workers, ``trial``
-is one of them, ``table`` lists them, ``tuned`` exports the best.
+``search_definition`` and ``space`` say what is searched; ``search_file`` reads it. ``storage`` keeps the
+trials in a file or on a ``server``. ``asker`` starts trials and records their results; ``trial_locks`` say
+which asker has which trial. ``loop`` gives the trials to workers. ``trial`` is one trial, ``table`` lists
+all, and ``tuned`` writes the best settings.
 """

@@ -1,8 +1,8 @@
-"""The process that asks: it begins trials and records how they end; workers only train.
+"""The asker: the process that asks Optuna for trials and tells it their results. Workers only train.
 
-A trial that the storage calls running and nobody claims was left by an asker that died: it is taken up
-again, with its parameters, in its folder. One with the parameters of a completed trial is not trained again:
-the same command gives the same run.
+A trial that is running in the storage, and that no asker has locked, was left by an asker that died. It is
+trained further, with its parameters, in its folder. A trial with the parameters of a completed trial is not
+trained, because the same command gives the same run.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from typing import TYPE_CHECKING, Self
 from optuna.trial import TrialState
 
 from ilc.errors import UserError
-from lab.runs.search.claims import Claims, OneAsker, OneOfMany
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS, completed_twin, draw_parameters, trial_of
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.storage import open_storage
 from lab.runs.search.trial import Result, Trial
+from lab.runs.search.trial_locks import FolderLock, ServerLocks, TrialLocks
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server
 
 UNKNOWN = "it left no message"
-"""Why a trial failed whose error the database lacks."""
+"""The reason for a failed trial whose error is not in the database."""
 
 
 class Asker:
-    """A search that is under way: its run folders in ``folder``, its trials there or on a server.
+    """A search that is under way. Its run folders are in ``folder``; its trials are there or on a server.
 
     Raises:
-        UserError: another process has the folder, it is another search's, or it or the server cannot be used.
+        UserError: another process has locked the folder, the folder belongs to another search, or the
+            folder or the server cannot be used.
     """
 
-    def __init__(self, definition: Definition, folder: Path, server: Server | None = None) -> None:
+    def __init__(self, definition: SearchDefinition, folder: Path, server: Server | None = None) -> None:
         self._definition = definition
         self._under_way: set[int] = set()
         with ExitStack() as until_exit:
-            self._claims: Claims
+            self._locks: TrialLocks
             if server is None:
-                self._claims = own = OneAsker(folder)
+                self._locks = own = FolderLock(folder)
                 until_exit.callback(own.close)
             else:
-                self._claims = OneOfMany(server, definition.name)
+                self._locks = ServerLocks(server, definition.name)
                 until_exit.enter_context(server.answering())
             self.stored = open_storage(definition, folder, server)
             self._until_exit = until_exit.pop_all()
@@ -60,14 +61,14 @@ class Asker:
         self._until_exit.__exit__(kind, error, trace)
 
     def next(self) -> Trial | None:
-        """Take up a trial that was left, else begin one; None when enough are done or under way.
+        """Return a trial that was left, or begin a new one; None if enough trials are done or under way.
 
-        Trials that repeat a completed one are recorded on the way, with its value.
+        A trial with the parameters of a completed trial is recorded at once, with the value of that trial.
 
         Raises:
-            UserError: more trials failed than are asked for.
+            UserError: more trials have failed than the search asks for.
         """
-        with self._claims.turn():
+        with self._locks.while_no_other_begins():
             while (number := self._take()) is not None:
                 self._under_way.add(number)
                 parameters = draw_parameters(self.stored, self._definition, number)
@@ -80,12 +81,12 @@ class Asker:
         return None
 
     def tell(self, number: int, result: Result) -> bool:
-        """Record how a trial ended: its value, or why it failed; return whether it counts.
+        """Record the value of a trial, or the reason why it failed; return whether the trial counts.
 
         Raises:
-            UserError: no run has the metric that is searched for, or the claims were lost.
+            UserError: the run does not have the metric of the search, or the locks were lost.
         """
-        self._claims.check()
+        self._locks.check_still_held()
         if isinstance(result, str):
             return self._fail(number, result)
         metric = self._definition.metric
@@ -104,7 +105,7 @@ class Asker:
 
     @property
     def n_complete(self) -> int:
-        """How many trials are done and count."""
+        """The number of trials that are complete."""
         return len(self._numbers(TrialState.COMPLETE))
 
     @property
@@ -114,12 +115,12 @@ class Asker:
 
     @property
     def failures(self) -> dict[int, str]:
-        """The trials that failed, and why."""
+        """The numbers of the failed trials, each with its reason."""
         failed = self.stored.get_trials(deepcopy=False, states=(TrialState.FAIL,))
         return {trial.number: trial.user_attrs.get("error", UNKNOWN) for trial in failed}
 
     def describe(self) -> str:
-        """Trials under way and failed, and the best value so far."""
+        """One line with the number of running and failed trials, and the best value so far."""
         shown = f"{len(self._under_way)} running, {len(self._numbers(TrialState.FAIL))} failed"
         if self.n_complete:
             shown += f", best {self._definition.metric} {self.stored.best_value:.4g}"
@@ -133,30 +134,30 @@ class Asker:
 
     def _ended(self, number: int) -> None:
         self._under_way.remove(number)
-        self._claims.let_go(number)
+        self._locks.unlock(number)
 
     def _take(self) -> int | None:
-        """A trial that was left, else a new one, claimed; None when enough are done or under way."""
+        """Lock a trial that was left, or a new one; None if enough trials are done or under way."""
         number = self._left()
         if number is None and self._wants_another():
             number = self.stored.ask().number
-            self._claims.take(number)
+            self._locks.lock(number)
         return number
 
     def _left(self) -> int | None:
-        """A trial that nobody trains, now claimed."""
+        """Lock a trial that nobody trains; None if there is none."""
         for number in sorted(self._numbers(TrialState.RUNNING) - self._under_way):
-            if self._claims.take(number):
+            if self._locks.lock(number):
                 if number in self._numbers(TrialState.RUNNING):
                     return number
-                self._claims.let_go(number)  # Its asker has ended it in this moment.
+                self._locks.unlock(number)  # Its asker has ended it a moment ago.
         return None
 
     def _numbers(self, state: TrialState) -> set[int]:
         return {trial.number for trial in self.stored.get_trials(deepcopy=False, states=(state,))}
 
     def _wants_another(self) -> bool:
-        """Whether another trial must begin, counting those under way as completed ones."""
+        """Whether another trial must begin. Trials that are under way count as completed."""
         states = Counter(trial.state for trial in self.stored.get_trials(deepcopy=False))
         asked = self._definition.trials
         if states[TrialState.FAIL] > asked:

@@ -1,6 +1,9 @@
-"""Trials whose rows a committed table holds: a storage that lacks them gets them, and none is trained again.
+"""Trials that a committed table holds.
 
-Such a trial has no run folder. What its run came to is in its row, which it keeps as an attribute.
+They are added to a storage that lacks them, and are not trained again.
+
+Such a trial has no run folder. Its row in the table holds the results of its run; the trial keeps the row
+as an attribute.
 """
 
 from __future__ import annotations
@@ -13,24 +16,24 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from ilc.errors import UserError
-from lab.runs.search.claims import OneAsker
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.space import Value, distribution, override
 from lab.runs.search.storage import STORAGE, open_storage
 from lab.runs.search.trial import overrides_of
+from lab.runs.search.trial_locks import FolderLock
 from lab.runs.tables.run_key import overrides_in
 
 ROW = "row"
-"""Attribute of a trial that comes from a table: its row there, column -> text."""
+"""The attribute of a trial from a table that holds its row: column -> text."""
 NEEDED = ("number", "state", "value", "error", "command")
 
 
-def read_trials(definition: Definition, table: Path) -> list[dict[str, str]]:
-    """The rows of a table of trials as text, the first trial first; none where it is not there.
+def read_trials(definition: SearchDefinition, table: Path) -> list[dict[str, str]]:
+    """Read the rows of a table of trials as text, in the order of the trials; empty if there is no file.
 
     Raises:
-        UserError: the file is damaged, or has trials of another search.
+        UserError: the file is damaged, or holds trials of another search.
     """
     if not table.exists():
         return []
@@ -52,51 +55,51 @@ def read_trials(definition: Definition, table: Path) -> list[dict[str, str]]:
     return found
 
 
-def n_complete(definition: Definition, folder: Path, table: Path) -> int:
-    """How many trials are complete: those in ``folder``, and those that ``table`` has beyond them."""
+def n_complete(definition: SearchDefinition, folder: Path, table: Path) -> int:
+    """The number of complete trials: those in ``folder``, and the further ones in ``table``."""
     rows = read_trials(definition, table)
     states = _states(definition, folder)
     states += [row["state"] for row in rows[len(states) :]]
     return states.count(TrialState.COMPLETE.name)
 
 
-def take_over(definition: Definition, folder: Path, table: Path) -> None:
-    """Put the trials that ``table`` has beyond those in ``folder`` into the latter's storage.
+def take_over(definition: SearchDefinition, folder: Path, table: Path) -> None:
+    """Add the trials of ``table`` that the storage in ``folder`` lacks to this storage.
 
-    A trial that was under way when the table was written begins anew, with the parameters that it had.
+    A trial that was under way when the table was written starts again, with the same parameters.
 
     Raises:
-        UserError: as ``read_trials``, or another process searches there.
+        UserError: as in ``read_trials``, or another process searches there.
     """
     rows = read_trials(definition, table)
     if len(rows) <= len(_states(definition, folder)):
         return
-    claims = OneAsker(folder)
+    lock = FolderLock(folder)
     try:
         stored = open_storage(definition, folder)
         for row in rows[len(stored.get_trials(deepcopy=False)) :]:
             stored.add_trial(_trial(definition, row))
     finally:
-        claims.close()
+        lock.close()
 
 
-def summary_in(trial: FrozenTrial, definition: Definition) -> dict[str, Any]:
-    """What the run of a trial with a ``ROW`` came to, as ``read_summary`` would have it."""
+def summary_in(trial: FrozenTrial, definition: SearchDefinition) -> dict[str, Any]:
+    """The summary of the run of a trial with a ``ROW``, in the form of ``read_summary``."""
     known = {"search", "chosen", *NEEDED, REPEATS, *definition.space}
     return {key: _value(text) for key, text in trial.user_attrs[ROW].items() if key not in known and text}
 
 
-def _states(definition: Definition, folder: Path) -> list[str]:
+def _states(definition: SearchDefinition, folder: Path) -> list[str]:
     if not (folder / STORAGE).exists():
         return []
     return [trial.state.name for trial in open_storage(definition, folder).get_trials(deepcopy=False)]
 
 
-def _trial(definition: Definition, row: dict[str, str]) -> FrozenTrial:
-    """A row as Optuna's trial.
+def _trial(definition: SearchDefinition, row: dict[str, str]) -> FrozenTrial:
+    """Make a trial of Optuna from a row.
 
     Raises:
-        ValueError, KeyError: it is none of this search.
+        ValueError, KeyError: the row is not a trial of this search.
     """
     state = TrialState[row["state"]]
     overrides = overrides_in(row["command"])
@@ -127,7 +130,7 @@ def _trial(definition: Definition, row: dict[str, str]) -> FrozenTrial:
 
 
 def _parameter(key: str, text: str, limits: dict[str, Any]) -> Value:
-    """The value that ``override`` wrote as this text."""
+    """The value for which ``override`` wrote this text."""
     ((kind, values),) = limits.items()
     if kind == "choice":
         for value in values:
@@ -138,7 +141,7 @@ def _parameter(key: str, text: str, limits: dict[str, Any]) -> Value:
 
 
 def _value(text: str) -> Any:
-    """What a cell of a table stands for."""
+    """The value of a cell of a table."""
     if text in ("True", "False"):
         return text == "True"
     try:

@@ -1,4 +1,4 @@
-"""The files that come of a search: the table of its trials and its best settings."""
+"""The files that a search makes: the table of its trials and its best settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import file_of
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.storage import open_storage
 from lab.runs.search.table import best_trial, table_file, tabulate_trials
 from lab.runs.search.trial import overrides_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lab.runs.search.server import Server
 
 
-def experiment_of(definition: Definition) -> str:
+def experiment_of(definition: SearchDefinition) -> str:
     """The experiment that a search belongs to: the folder of its file.
 
     A file that lies elsewhere belongs to the experiment that it trains.
@@ -29,27 +29,27 @@ def experiment_of(definition: Definition) -> str:
     return path.parent.name
 
 
-def table_path(definition: Definition) -> str:
-    """Where the table of the trials belongs, below ``results/``."""
+def table_path(definition: SearchDefinition) -> str:
+    """The path of the table of trials, below ``results/``."""
     return f"{experiment_of(definition)}/search/{definition.name}_trials.csv"
 
 
-def settings_path(definition: Definition) -> str:
-    """Where the best settings belong, below ``results/``: one file for all searches of a file."""
+def settings_path(definition: SearchDefinition) -> str:
+    """The path of the best settings, below ``results/``: one file for all searches of a file."""
     return f"{experiment_of(definition)}/search/{definition.name.partition('/')[0]}.yaml"
 
 
 def search_files(
-    definition: Definition, folder: Path, table: Path, tuned: Path, server: Server | None = None
+    definition: SearchDefinition, folder: Path, table: Path, tuned: Path, server: Server | None = None
 ) -> dict[Path, bytes]:
-    """The contents of the files in a search's own folder, as the search in ``folder`` stands.
+    """The contents of the files in the folder of a search, from its present state.
 
     Args:
         definition: the search.
-        folder: of its run folders.
-        table: where the trials' table will be.
-        tuned: where the best configuration will be, and beside it the next best if they are kept.
-        server: what keeps its trials; None for a file in the folder.
+        folder: the folder of its run folders.
+        table: the path of the table of trials.
+        tuned: the path of the best settings; the next best ones, if they are kept, lie beside it.
+        server: the server that keeps the trials; None for a file in the folder.
 
     Raises:
         UserError: no trial has completed.
@@ -64,19 +64,19 @@ def search_files(
 
 
 def result_files(
-    definition: Definition,
+    definition: SearchDefinition,
     folder: Path,
     results: Path,
     made: Mapping[Path, bytes] | None = None,
     server: Server | None = None,
 ) -> dict[Path, bytes]:
-    """The contents of the files below ``results``, as the search in ``folder`` stands.
+    """The contents of the files below ``results``, from the present state of the search in ``folder``.
 
     Args:
         definition: the search.
-        folder: of its run folders.
-        results: where the files are.
-        made: contents that are not written yet, to which this search's settings are added.
+        folder: the folder of its run folders.
+        results: the folder of the files.
+        made: contents that are not written yet; the settings of this search are added to them.
         server: what keeps its trials; None for a file in the folder.
 
     Raises:
@@ -94,8 +94,8 @@ def result_files(
     }
 
 
-def outcome(definition: Definition, folder: Path, server: Server | None = None) -> str:
-    """How many trials there are and which is the best, in words.
+def outcome(definition: SearchDefinition, folder: Path, server: Server | None = None) -> str:
+    """One line with the number of trials and the best trial.
 
     Raises:
         UserError: no trial has completed.

@@ -1,4 +1,4 @@
-"""The loop of a search: trials to workers, results to the storage, until there are enough."""
+"""The loop of a search: it gives trials to workers and records their results, until there are enough."""
 
 from __future__ import annotations
 
@@ -7,45 +7,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ilc.errors import UserError
-from lab.machine.stop_signals import finish_first, heed
+from lab.machine.stop_signals import finish_first, stop_if_requested
 from lab.runs.one_run.run_files import LOG
-from lab.runs.pool.jobs import Place, open_pool
+from lab.runs.pool.jobs import WorkersOrCluster, open_pool
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.pool.pool import Pool
 from lab.runs.search.asker import Asker
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.trial import Result, check_overrides, folder_of
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server
 
 LOOK = 1.0
-"""Seconds between looks for what other askers have done, by an asker that has nothing to do."""
+"""An asker that has nothing to do waits so many seconds before it looks at the trials of other askers."""
 
 
 def search(
-    definition: Definition,
+    definition: SearchDefinition,
     folder: Path,
-    place: Place,
+    workers: WorkersOrCluster,
     progress: JobsProgress | None = None,
     server: Server | None = None,
 ) -> None:
     """Complete trials until there are as many as the definition asks for.
 
     Args:
-        definition: what is searched.
-        folder: of the run folders; killed at any moment, the same call goes on.
-        place: how many trials are trained at a time here, with one core each, or the cluster.
-        progress: advanced by one for every trial that counts; None for one of its own.
-        server: what keeps the trials, for several calls at a time; None for a file in the folder.
+        definition: the search.
+        folder: the folder of the run folders. After a kill at any moment, the same call continues.
+        workers: the number of trials at a time on this machine, with one core each, or the cluster.
+        progress: is advanced by one for every trial that counts; None makes a new one.
+        server: the server that keeps the trials, for several calls at a time; None for a file in the folder.
 
     Raises:
-        HydraException: an override that does not fit the config.
-        UserError: too many trials failed, one could not be written, another process searches there.
-        Stopped: a signal asked for it; the trials under way have written their checkpoints.
+        HydraException: an override does not fit the config.
+        UserError: too many trials failed, a trial could not be written, or another process searches there.
+        Stopped: a signal asked for it. The trials under way have written their checkpoints.
     """
     check_overrides(definition)
-    with finish_first(), Asker(definition, folder, server) as asker, open_pool(place) as pool:
+    with finish_first(), Asker(definition, folder, server) as asker, open_pool(workers) as pool:
         if progress is None:
             with JobsProgress(definition.name, definition.trials, asker.n_complete) as own:
                 _complete(asker, pool, definition, folder, own)
@@ -56,7 +56,7 @@ def search(
 
 
 def _complete(
-    asker: Asker, pool: Pool[Result], definition: Definition, folder: Path, progress: JobsProgress
+    asker: Asker, pool: Pool[Result], definition: SearchDefinition, folder: Path, progress: JobsProgress
 ) -> None:
     counted = asker.n_complete
     while True:
@@ -71,8 +71,8 @@ def _complete(
                 if isinstance(result, UserError):
                     raise result
                 asker.tell(int(name), result)
-        elif asker.others_train:  # If their askers die, their trials are ours.
+        elif asker.others_train:  # If other askers die, this one trains their trials.
             time.sleep(LOOK)
-            heed()
+            stop_if_requested()
         else:
             return

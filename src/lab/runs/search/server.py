@@ -1,8 +1,8 @@
-"""A PostgreSQL that keeps the trials of searches with many askers, and which of them each asker trains.
+"""A PostgreSQL server that keeps the trials of searches with many askers, and the locks of these trials.
 
-A claim is one of PostgreSQL's advisory locks: the server lets go of it when the connection ends, however the
-asker died, and another asker takes the trial up. The connection must reach the server itself, or a pooler
-that keeps sessions.
+The lock of a trial is an advisory lock of PostgreSQL. The server releases it when the connection ends, also
+if the asker died. Another asker then trains the trial. The connection must lead to the server itself, or to
+a connection pooler that keeps sessions.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ except ImportError as error:
 SCHEME = "postgresql://"
 EXPECTED = f"{SCHEME}user@host:port/database, with @ : / ? # % and braces of a password as %40 %3A %2F ..."
 SECONDS = 10
-"""How long to wait for the server."""
+"""The longest time to wait for the server."""
 
 TABLES = "ilc: tables"
 
 
 class Server:
-    """A database of a PostgreSQL server, and this process's connection to it.
+    """A database on a PostgreSQL server, and the connection of this process to it.
 
     Args:
-        url: ``postgresql://user:password@host:port/database``. Without a password PostgreSQL looks into
-            ``PGPASSWORD`` and ``~/.pgpass``, where no other user of the machine sees it.
+        url: ``postgresql://user:password@host:port/database``. Without a password, PostgreSQL looks for it in
+            ``PGPASSWORD`` and in ``~/.pgpass``, where no other user of the machine sees it.
 
     Raises:
-        UserError: no such address, no answer from there, or a wrong name or password. No message shows it.
+        UserError: the address is wrong, the server does not answer, or the name or the password is wrong. No
+            message shows the password.
     """
 
     def __init__(self, url: str) -> None:
@@ -52,7 +53,7 @@ class Server:
                 keepalives_idle=60,
             )
         except psycopg.Error as error:
-            raise self._mistake(error) from None  # Its cause may hold the whole address.
+            raise self._mistake(error) from None  # Its cause may hold the whole address, with the password.
         self._trials: RDBStorage | None = None
 
     def __enter__(self) -> Self:
@@ -64,14 +65,14 @@ class Server:
         if self._trials is not None:
             self._trials.remove_session()
             self._trials.engine.dispose()
-        self._connection.close()  # Which lets go of every claim.
+        self._connection.close()  # This releases every lock.
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Make one message of what the server refuses, or of its silence.
+        """Turn an error of the server inside the ``with`` block into one message.
 
         Raises:
-            UserError: then.
+            UserError: the server refused something, or did not answer.
         """
         try:
             yield
@@ -85,31 +86,34 @@ class Server:
 
     @contextmanager
     def trials(self) -> Iterator[RDBStorage]:
-        """Optuna's tables, made if they are not there; other processes that want to open them wait."""
-        with self.turn(TABLES):
+        """The tables of Optuna, which are made if they do not exist.
+
+        Other processes wait until the block ends.
+        """
+        with self.while_no_other_begins(TABLES):
             if self._trials is None:
                 self._trials = RDBStorage(self._url.replace(SCHEME, "postgresql+psycopg://", 1))
             yield self._trials
 
     @contextmanager
-    def turn(self, search: str) -> Iterator[None]:
-        """Be the only asker that begins trials of a search, after those that came before."""
+    def while_no_other_begins(self, search: str) -> Iterator[None]:
+        """Wait until no other asker begins trials of this search. During the block, others wait."""
         self._ask("SELECT pg_advisory_lock(hashtext(%s), 0)", search)
         try:
             yield
         finally:
             self._ask("SELECT pg_advisory_unlock(hashtext(%s), 0)", search)
 
-    def claim(self, search: str, number: int) -> bool:
-        """Take a trial, unless another asker has it."""
+    def lock(self, search: str, number: int) -> bool:
+        """Lock a trial; return False if another asker has locked it."""
         return self._ask("SELECT pg_try_advisory_lock(hashtext(%s), %s)", search, number + 1)
 
-    def let_go(self, search: str, number: int) -> None:
-        """Give a trial back."""
+    def unlock(self, search: str, number: int) -> None:
+        """Unlock a trial."""
         self._ask("SELECT pg_advisory_unlock(hashtext(%s), %s)", search, number + 1)
 
-    def check(self) -> None:
-        """Make sure that the claims still hold, which end with the connection."""
+    def check_still_held(self) -> None:
+        """Check that the connection still exists. All locks end with it."""
         self._ask("SELECT true")
 
     def _ask(self, question: str, *values: str | int) -> bool:
@@ -128,10 +132,10 @@ class Server:
 
 
 def _without_password(url: str) -> tuple[str, str | None]:
-    """The address as it may be shown, and the password in it.
+    """The address without its password, and the password.
 
     Raises:
-        UserError: it is none.
+        UserError: this is not the address of a database.
     """
     mistake = UserError(f"--storage must be {EXPECTED}")
     try:

@@ -1,8 +1,8 @@
-"""Ranges of hyperparameters: how they are written, checked and drawn from.
+"""Ranges of hyperparameters: their notation, their checks, and drawing from them.
 
 A range is ``{choice: [a, b, ...]}``, ``{uniform: [low, high]}``, ``{log_uniform: [low, high]}`` or
-``{integer: [low, high]}``, limits included. Its key is any override of ``src/train.py``, a group
-such as ``optimizer`` too.
+``{integer: [low, high]}``, with both limits included. The key of a range is any
+override of ``src/train.py``, also a group such as ``optimizer``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DRAWS: dict[str, Callable[[Trial, str, Sequence[Any]], Value]] = {
     "log_uniform": lambda trial, key, limits: trial.suggest_float(key, *limits, log=True),
     "integer": lambda trial, key, limits: trial.suggest_int(key, *limits),
 }
-"""Kinds of range by name."""
+"""The kinds of ranges by their names, each with a function that draws from it."""
 
 
 DISTRIBUTIONS: dict[str, Callable[[Sequence[Any]], BaseDistribution]] = {
@@ -37,23 +37,23 @@ DISTRIBUTIONS: dict[str, Callable[[Sequence[Any]], BaseDistribution]] = {
     "log_uniform": lambda limits: FloatDistribution(limits[0], limits[1], log=True),
     "integer": lambda limits: IntDistribution(limits[0], limits[1]),
 }
-"""As what Optuna keeps a range of that kind."""
+"""The kinds of ranges by their names, each with its distribution in Optuna."""
 
 
 def distribution(limits: dict[str, Any]) -> BaseDistribution:
-    """A range as Optuna keeps it."""
+    """The distribution of Optuna for a range."""
     ((kind, values),) = limits.items()
     return DISTRIBUTIONS[kind](values)
 
 
 def draw(trial: Trial, key: str, limits: dict[str, Any]) -> Value:
-    """The trial's value of this key: drawn by its sampler, or the one it already has."""
+    """The value of a key in a trial: the sampler draws it, unless the trial already has one."""
     ((kind, values),) = limits.items()
     return DRAWS[kind](trial, key, values)
 
 
 def first_value(limits: dict[str, Any]) -> Value:
-    """One value of the range, to try whether the key exists."""
+    """One value of the range, to check that the key exists."""
     ((_, values),) = limits.items()
     value: Value = values[0]
     return value

@@ -1,6 +1,6 @@
-"""Where a search's trials are kept: an SQLite file in its folder, or a server for many askers.
+"""The storage of the trials of a search: an SQLite file in its folder, or a server for many askers.
 
-In the file, a write that was cut off by a kill is undone.
+If a process is killed while it writes to the file, SQLite undoes the unfinished write.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ from optuna.study import StudyDirection
 
 from ilc.errors import UserError
 from lab.files.atomic import write_json
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.stored_trials import check_database, check_trials, damaged
 
 if TYPE_CHECKING:
     from lab.runs.search.server import Server
 
 STORAGE = "study.db"
-"""The file in the search's folder."""
+"""The file in the folder of the search."""
 
 SERVER = "server.json"
-"""File in the folder of a search whose trials are on a server: which, and what that calls the folder."""
+"""A file in the folder of a search on a server: the address of the server, and its name for the folder."""
 
 
-def open_storage(definition: Definition, folder: Path, server: Server | None = None) -> optuna.Study:
-    """The search's trials, as what Optuna calls a study; made if it is not there.
+def open_storage(definition: SearchDefinition, folder: Path, server: Server | None = None) -> optuna.Study:
+    """Open the trials of a search, which Optuna calls a study. It is made if it does not exist.
 
     Args:
         definition: the search.
-        folder: where its run folders lie.
-        server: what keeps its trials; None for a file in the folder.
+        folder: the folder of its run folders.
+        server: the server that keeps the trials; None for a file in the folder.
 
     Raises:
-        UserError: another search of the same name is there, the folder belongs to another one, it or the
-            server cannot be used, or the trials are damaged or could not be this search's.
+        UserError: the storage holds another search of the same name, the folder belongs to another search,
+            the folder or the server cannot be used, or the trials are damaged or cannot belong to this
+            search.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,11 +63,11 @@ def open_storage(definition: Definition, folder: Path, server: Server | None = N
         return stored
 
 
-def _in_file(definition: Definition, folder: Path) -> optuna.Study:
-    """The trials in the folder's own file.
+def _in_file(definition: SearchDefinition, folder: Path) -> optuna.Study:
+    """Open the trials in the file of the folder.
 
     Raises:
-        UserError: it is damaged, or of another search.
+        UserError: the file is damaged, or belongs to another search.
     """
     path = folder / STORAGE
     check_database(path)
@@ -75,19 +76,20 @@ def _in_file(definition: Definition, folder: Path) -> optuna.Study:
         check_trials(stored, definition, str(path))
     except UserError:
         raise
-    except Exception as error:  # Of SQLite, SQLAlchemy or Optuna: whatever it is, this file is its cause.
+    # An error of SQLite, SQLAlchemy or Optuna. The file is its cause in every case.
+    except Exception as error:
         raise damaged(str(path), f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
     return stored
 
 
-def _study(definition: Definition, storage: str | BaseStorage, place: str) -> optuna.Study:
+def _study(definition: SearchDefinition, storage: str | BaseStorage, place: str) -> optuna.Study:
     stored = optuna.create_study(
         storage=storage,
         study_name=definition.name,
         direction=StudyDirection[definition.objective[definition.metric].upper()],
         load_if_exists=True,
     )
-    # Through JSON, so that what is compared is what the file keeps.
+    # JSON changes some types. The values are compared as the file keeps them.
     wanted = json.loads(json.dumps(definition.content()))
     there = stored.user_attrs.get("definition")
     if there is None:
@@ -102,7 +104,7 @@ def _study(definition: Definition, storage: str | BaseStorage, place: str) -> op
 
 
 def _note(folder: Path) -> dict[str, str]:
-    """What the folder says of its server: ``server`` and ``folder``.
+    """Read the note of the folder about its server: ``server`` and ``folder``.
 
     Raises:
         UserError: the file is damaged.
@@ -118,7 +120,7 @@ def _note(folder: Path) -> dict[str, str]:
 
 
 def _bind(stored: optuna.Study, folder: Path, server: Server) -> None:
-    """Make sure that all askers use the same run folders: a trial must be found where it was begun."""
+    """Check that all askers use the same run folders: a trial must continue in the folder where it began."""
     note, there = folder / SERVER, stored.user_attrs.get("folder")
     here = _note(folder)["folder"] if note.exists() else None
     if there is None:

@@ -1,4 +1,4 @@
-"""Whether the trials that a search's database holds could be this search's, whoever brought the file."""
+"""Checks that the trials in a database can belong to the search. The file may come from another person."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 import optuna
 
 from ilc.errors import UserError
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS
+from lab.runs.search.search_definition import SearchDefinition
 
 ROUNDING = 1e-9
-"""By which share a number may lie outside its range: logarithms are taken and undone."""
+"""The relative error by which a number may lie outside its range, because logarithms are taken and undone."""
 
 
 def check_database(path: Path) -> None:
-    """Whether a file is a whole SQLite database; one that is not there yet is made later.
+    """Check that a file is a whole SQLite database. A file that does not exist is made later.
 
     Raises:
-        UserError: it is none, or damaged.
+        UserError: the file is damaged, or is not a database.
     """
     if not path.exists():
         return
@@ -43,14 +43,14 @@ def damaged(place: str, why: str) -> UserError:
     )
 
 
-def check_trials(stored: optuna.Study, definition: Definition, place: str) -> None:
-    """Whether every parameter of every trial is a key of the space with a value within its range.
+def check_trials(stored: optuna.Study, definition: SearchDefinition, place: str) -> None:
+    """Check that every parameter of every trial is a key of the space, with a value within its range.
 
-    A trial's parameters become a command line, and the best ones a file under ``conf/tuned``: anything else
-    in the database would get there too.
+    The parameters of a trial become a command line, and the best ones become a file in ``conf/tuned``.
+    Without this check, any text in the database could get there.
 
     Raises:
-        UserError: one is not, or a trial says that it repeats something that is no trial.
+        UserError: a parameter is not in the space, or a trial repeats a trial that does not exist.
     """
     trials = stored.get_trials(deepcopy=False)
     for trial in trials:

@@ -1,4 +1,4 @@
-"""What a search found, as a tidy table of all trials, and which of them is the best."""
+"""The table of all trials of a search, and the best trials in it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from ilc.errors import UserError
 from lab.configuration.compose import command_of
 from lab.runs.one_run.run_files import read_provenance, read_summary
 from lab.runs.search.committed_trials import ROW, summary_in
-from lab.runs.search.definition import Definition
 from lab.runs.search.draws import REPEATS
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.trial import folder_of, overrides_of
 
 EMPTY = ("search", "number", "state", "chosen", "value", "error", "command")
-"""Columns of a table without trials."""
+"""The columns of a table without trials."""
 
 
-def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) -> pd.DataFrame:
-    """A row per trial, failed ones included: parameters, the summary of its run, what repeats it.
+def tabulate_trials(stored: optuna.Study, definition: SearchDefinition, folder: Path) -> pd.DataFrame:
+    """Make a table with one row per trial, also for failed ones.
 
-    Columns: ``search``, ``number``, ``state``, ``chosen`` (whether it is the best by the definition's
-    rule), ``value``, the keys of the space, the summary's entries (empty for a trial that did not
-    complete), ``error`` and ``command``; ``repeats`` where trials were not trained, because an earlier one of
-    that number had their parameters, whose summary they then have, without the time.
+    The columns are ``search``, ``number``, ``state``, ``chosen`` (whether the trial is the best by the rule
+    of the search), ``value``, the keys of the space, the entries of the summary (empty if the trial did not
+    complete), ``error`` and ``command``. The column ``repeats`` exists if some trials were not trained,
+    because an earlier trial had the same parameters. It holds the number of the earlier trial. The row then
+    has the summary of the earlier trial, without the time.
     """
     rows = []
     trials = stored.get_trials(deepcopy=False)
@@ -56,7 +57,7 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
         )
     table = pd.DataFrame(rows, columns=None if rows else EMPTY)
     if "repeats" in table:
-        table = table.astype({"repeats": "Int64"})  # Some have none.
+        table = table.astype({"repeats": "Int64"})  # Trials that were trained have no number here.
     if rows:
         chosen = table.index.isin(_ranked(table, definition).index[:1])
         table.insert(list(table.columns).index("value"), "chosen", chosen)
@@ -64,9 +65,9 @@ def tabulate_trials(stored: optuna.Study, definition: Definition, folder: Path) 
 
 
 def _check_value(
-    trial: optuna.trial.FrozenTrial, summary: dict[str, Any], definition: Definition, run: Path
+    trial: optuna.trial.FrozenTrial, summary: dict[str, Any], definition: SearchDefinition, run: Path
 ) -> None:
-    """Whether the database says of a trial what its run does, whose files carry hashes."""
+    """Check that the value in the database is the value in the run folder, whose files carry hashes."""
     if summary.get(definition.metric) != trial.value:
         raise UserError(
             f"search {definition.name}: its database has {definition.metric} {trial.value} of trial "
@@ -76,7 +77,7 @@ def _check_value(
 
 
 def table_file(table: pd.DataFrame, stored: optuna.Study) -> bytes:
-    """The table as CSV; rows of trials from a committed table stay as they were there, but for ``chosen``."""
+    """The table as CSV. Rows from a committed table keep their text; only their ``chosen`` may change."""
     kept = {
         trial.number: trial.user_attrs[ROW]
         for trial in stored.get_trials(deepcopy=False)
@@ -94,16 +95,16 @@ def table_file(table: pd.DataFrame, stored: optuna.Study) -> bytes:
     return text.to_csv(index=False).encode()
 
 
-def best_trial(trials: pd.DataFrame, definition: Definition) -> pd.Series:
-    """The row that the definition's rule chooses among the completed ones; raises as ``finalists``."""
+def best_trial(trials: pd.DataFrame, definition: SearchDefinition) -> pd.Series:
+    """The completed row that the rule of the search ranks first; raises the errors of ``finalists``."""
     return finalists(trials, definition).iloc[0]
 
 
-def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
-    """The completed rows that the definition's rule ranks first, best first, as many as it keeps.
+def finalists(trials: pd.DataFrame, definition: SearchDefinition) -> pd.DataFrame:
+    """The completed rows that the rule of the search ranks first, the best one first.
 
     Raises:
-        UserError: none completed.
+        UserError: no trial has completed.
     """
     if trials.empty or not (trials.state == "COMPLETE").any():
         raise UserError(
@@ -112,16 +113,16 @@ def finalists(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
     return _ranked(trials, definition).head(definition.finalists)
 
 
-def _summary(trial: FrozenTrial, definition: Definition, folder: Path) -> dict[str, Any]:
-    """What a trained trial came to: by its run folder, or by its row where it comes from a table."""
+def _summary(trial: FrozenTrial, definition: SearchDefinition, folder: Path) -> dict[str, Any]:
+    """The summary of a trained trial: from its run folder, or from its row if it comes from a table."""
     if ROW in trial.user_attrs:
         return summary_in(trial, definition)
     run = folder_of(folder, trial.number)
     return {**read_summary(run), "git_commit": read_provenance(run)["git_commit"]}
 
 
-def _ranked(trials: pd.DataFrame, definition: Definition) -> pd.DataFrame:
-    """The completed ones, best first."""
+def _ranked(trials: pd.DataFrame, definition: SearchDefinition) -> pd.DataFrame:
+    """The completed trials, the best one first."""
     complete = trials[trials.state == "COMPLETE"]
     if "repeats" in complete:
         complete = complete[complete.repeats.isna()]

@@ -1,4 +1,4 @@
-"""One trial of a search: its overrides, its run folder, its place in a worker."""
+"""One trial of a search: its overrides, its run folder, and the job that trains it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from lab.configuration.compose import compose_experiment
 from lab.runs.one_run.run_files import LOG
 from lab.runs.pool.job import Job
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.space import Value, first_value, override
 from lab.runs.sweep.sweep import WORKER, attempt
 
 Result = dict[str, Any] | str
-"""The summary of a trial's run, or why it failed."""
+"""The summary of the run of a trial, or the reason why it failed."""
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,15 @@ class Trial:
     """A trial under way.
 
     Attributes:
-        number: counted from 0, in the order in which the trials began.
+        number: the number of the trial, from 0, in the order in which the trials began.
         parameters: key of the space -> value.
     """
 
     number: int
     parameters: dict[str, Value]
 
-    def job(self, definition: Definition, folder: Path) -> Job[Result]:
-        """What trains it, or continues it, in a worker."""
+    def job(self, definition: SearchDefinition, folder: Path) -> Job[Result]:
+        """The job that trains the trial, or continues it, in a worker."""
         own = folder_of(folder, self.number)
         overrides = overrides_of(definition, self.parameters)
         return Job(str(self.number), partial(attempt, overrides, own), own / LOG)
@@ -42,13 +42,13 @@ def folder_of(folder: Path, number: int) -> Path:
     return folder / "trials" / f"{number:04d}"
 
 
-def overrides_of(definition: Definition, parameters: dict[str, Value]) -> list[str]:
+def overrides_of(definition: SearchDefinition, parameters: dict[str, Value]) -> list[str]:
     """The command line of a trial's run."""
     own = [override(key, value) for key, value in parameters.items()]
     return [*definition.fixed, *own, f"trainer.selection={definition.selection}", *WORKER]
 
 
-def check_overrides(definition: Definition) -> None:
+def check_overrides(definition: SearchDefinition) -> None:
     """Compose one point of the space, so that a wrong key stops the search before it starts.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The best configurations of a search, as files for Hydra and as sections of one file of settings."""
+"""The best settings of a search, as files for Hydra and as sections of one file of settings."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from omegaconf import OmegaConf
 
 from lab.configuration.compose import compose_config, tuned_choice
 from lab.configuration.groups import CONF
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.table import finalists
 from lab.runs.search.trial import overrides_of
 
 PACKAGE = "# @package _global_"
 HEAD = "# Best settings, made by scripts/search.py: tuned=searched/NAME takes those below NAME.\n"
 
-# Overrides that say what is run where and how time is saved in the search, not how well it was set.
+# Overrides that are not settings: they say what runs where, and how the search saves time.
 NOT_SETTINGS = (
     *("experiment", "tuned", "seed", "device", "threads", "data_dir", "logger"),
     *("trainer.stop_below", "trainer.stop_when_solved", "trainer.stop_when_still"),
@@ -30,17 +30,17 @@ NOT_SETTINGS = (
 
 
 def with_rank(name: str, rank: int) -> str:
-    """The name of the best configuration is the search's, of the second ``NAME_2``, and so on."""
+    """The name of the best settings is that of the search; the second best are ``NAME_2``, and so on."""
     return name if rank == 1 else f"{name}_{rank}"
 
 
-def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: Definition) -> list[str]:
-    """The best configurations as text, the best first, with where they come from in comments.
+def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: SearchDefinition) -> list[str]:
+    """The best settings as text, the best ones first. Comments say where they come from.
 
     Args:
-        stored: the search's trials.
-        trials: their table.
-        definition: the search, which says how many.
+        stored: the trials of the search.
+        trials: the table of these trials.
+        definition: the search, which says how many settings are kept.
 
     Raises:
         UserError: no trial has completed.
@@ -65,9 +65,9 @@ def with_sections(text: str, configs: Mapping[str, str]) -> str:
 
 
 def _config(
-    stored: optuna.Study, trials: pd.DataFrame, definition: Definition, best: pd.Series, rank: int
+    stored: optuna.Study, trials: pd.DataFrame, definition: SearchDefinition, best: pd.Series, rank: int
 ) -> str:
-    # From the storage: a table's columns do not keep the values' types.
+    # The storage keeps the types of the values. The columns of a table do not.
     overrides = overrides_of(definition, stored.get_trials()[int(best.number)].params)
     groups, settings = _settings(overrides)
     base = tuned_choice(compose_config(overrides).hydra.runtime.choices)
@@ -84,14 +84,14 @@ def _config(
         f"# Made by: python scripts/search.py {definition.name} --export",
     ]
     if groups or base is not None:
-        # What the trials took from another such file, first; what they chose themselves has the last word.
+        # The file that the trials started from comes first, so that their own choices replace its values.
         lines += ["defaults:", *([] if base is None else [f"  - /tuned/{base}", "  - _self_"])]
         lines += [f"  - override /{group}: {choice}" for group, choice in groups.items()]
     return "\n".join(lines) + "\n" + (OmegaConf.to_yaml(OmegaConf.create(settings)) if settings else "")
 
 
 def _settings(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """A run's overrides as choices of groups and as nested values."""
+    """The overrides of a run, as choices of groups and as nested values."""
     groups: dict[str, str] = {}
     settings = OmegaConf.create({})
     kept = [text for text in overrides if not text.startswith("~")]

@@ -1,5 +1,6 @@
-"""Studies: which runs, searches and measurements make which files under ``results/``.
+"""Studies: the runs, searches and measurements that make the files in ``results/``.
 
-``definition`` reads ``conf/study/EXPERIMENT/NAME.yaml``. A study has steps of three kinds: ``runs_step``,
-``search_step`` and ``measurement_step``. ``make`` does the steps and writes the files.
+``study_file`` reads ``conf/study/EXPERIMENT/NAME.yaml``. A study has steps of three kinds: ``runs_step``,
+``search_step`` and ``measurement_step``. ``make`` does the steps and writes the files. ``committed_rows``
+reads the rows that exist already.
 """

@@ -1,6 +1,6 @@
-"""The rows that a study's committed CSV files already hold, so that nobody makes those runs again.
+"""The rows that the committed CSV files of a study hold already. Their runs are not made again.
 
-All values are kept as the text that the file has: what is committed is never rounded or rewritten.
+All values keep the text that they have in the file. A committed value is never rounded or rewritten.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from lab.runs.tables.export import as_files, row_order
 from lab.runs.tables.run_key import KEY, RUN
 
 STOPPED = "stopped"
-PENDING, FAILED = "pending", "failed"
-"""Values of ``stopped``: a run that nobody has made yet, and one that ended with an error."""
+PENDING, DIVERGED = "pending", "failed"
+"""Values of ``stopped``: for a run that is not made yet, and for a run that ended with an error."""
 
 
 def read_rows(path: Path) -> pd.DataFrame | None:
-    """A table as text; None where the file is not there.
+    """Read a table as text; None if there is no file.
 
     Raises:
-        UserError: the file is no table.
+        UserError: the file is not a table.
     """
     if not path.exists():
         return None
@@ -36,14 +36,14 @@ def read_rows(path: Path) -> pd.DataFrame | None:
 
 
 def read_run_rows(path: Path, *needed: str) -> pd.DataFrame:
-    """A table with rows of runs as text; an empty one where the file is not there.
+    """Read a table of runs as text; the table is empty if there is no file.
 
     Args:
-        path: of the file.
-        needed: columns that it must have beside ``RUN``.
+        path: the file.
+        needed: columns that the table must have, beside ``RUN``.
 
     Raises:
-        UserError: the file is no such table, or a row does not say which run it is of.
+        UserError: the file is not such a table, or a row does not name its run.
     """
     table = read_rows(path)
     if table is None:
@@ -58,16 +58,16 @@ def read_run_rows(path: Path, *needed: str) -> pd.DataFrame:
 
 
 def settled(path: Path, may_diverge: bool) -> pd.DataFrame:
-    """The rows of runs that nobody has to make: finished ones, and failed ones where runs may diverge.
+    """The rows of runs that need not be made: finished runs, and failed ones if runs may diverge.
 
     Raises:
-        UserError: as ``read_run_rows``, or two rows of one run.
+        UserError: as in ``read_run_rows``, or two rows belong to the same run.
     """
     table = read_run_rows(path, STOPPED, "command")
     twice = table[RUN][table[RUN].duplicated()]
     if len(twice):
         raise _damaged(path, f"it has two rows of the run {twice.iloc[0]}")
-    return table[~table[STOPPED].isin([PENDING] if may_diverge else [PENDING, FAILED])]
+    return table[~table[STOPPED].isin([PENDING] if may_diverge else [PENDING, DIVERGED])]
 
 
 def joined_files(
@@ -79,16 +79,16 @@ def joined_files(
     float_format: str | None = None,
     pending: pd.DataFrame | None = None,
 ) -> dict[Path, bytes]:
-    """The tables of runs and curves: rows that were made here, and those that the files hold already.
+    """The tables of runs and curves, from the runs that were made here and the rows that the files hold.
 
     Args:
-        own: both tables of the runs made here, as ``export_runs``.
-        prefix: of the files' paths.
-        kept: keys of the other runs, whose rows are taken over from the files.
-        columns: config keys among the tables' columns.
+        own: both tables of the runs that were made here, as ``export_runs`` returns them.
+        prefix: the beginning of the paths of the files.
+        kept: the keys of the other runs, whose rows are taken from the files.
+        columns: config keys that are columns of the tables.
         curves: whether there is a table of curves.
-        float_format: of the numbers made here.
-        pending: rows of runs that nobody has made.
+        float_format: the format of the numbers that were made here.
+        pending: rows of runs that are not made yet.
 
     Raises:
         UserError: a file is damaged.
@@ -101,7 +101,7 @@ def joined_files(
     if pending is not None:
         tables[0].append(as_text(pending))
     runs_table, curves_table = _merged(tables[0], order), _merged(tables[1], [*order, "step"])
-    # Headers say of what the rows will be.
+    # A table without rows still has its header.
     if runs_table.empty:
         runs_table = pd.DataFrame(columns=["experiment", *columns, "seed", RUN, STOPPED, "command"])
     if curves_table.empty:
@@ -111,7 +111,7 @@ def joined_files(
 
 
 def as_text(table: pd.DataFrame, float_format: str | None = None) -> pd.DataFrame:
-    """A table as its CSV file would hold it."""
+    """The table as text, as its CSV file holds it."""
     if table.empty:
         return table.astype(str)
     text = table.to_csv(index=False, float_format=float_format)
@@ -119,7 +119,7 @@ def as_text(table: pd.DataFrame, float_format: str | None = None) -> pd.DataFram
 
 
 def _merged(tables: Sequence[pd.DataFrame], order: Sequence[str]) -> pd.DataFrame:
-    """One table of the rows of several, all of them text, in the order that their values would have."""
+    """One table with the rows of several tables of text, sorted by the values of the text."""
     some = [table for table in tables if len(table)]
     if not some:
         return pd.DataFrame()
@@ -129,7 +129,7 @@ def _merged(tables: Sequence[pd.DataFrame], order: Sequence[str]) -> pd.DataFram
 
 
 def _values(column: pd.Series) -> pd.Series:
-    """What texts stand for: numbers where all are numbers; what is empty comes last."""
+    """The values of a column of text: numbers if all texts are numbers. Empty texts come last."""
     texts = column.mask(column == "")
     numbers = pd.to_numeric(texts, errors="coerce")
     return texts if (numbers.isna() & texts.notna()).any() else numbers

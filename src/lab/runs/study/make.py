@@ -1,4 +1,4 @@
-"""Doing a study, and writing the files that come of it."""
+"""Does a study, and writes its files."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import time
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.study.definition import Study
+from lab.runs.study.study_file import Study
 from lab.runs.tables.export import write_results_files
 
 WRITE_EVERY = 60.0
-"""Seconds between two looks at what has been done meanwhile, to write it."""
+"""Seconds between two times at which finished rows are written."""
 
 
-def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
-    """Do all that is not done yet, in ``folder`` or by the files in ``results``.
+def make_study(study: Study, folder: Path, results: Path, workers: WorkersOrCluster) -> None:
+    """Do the jobs of a study that are done neither in ``folder`` nor in the files in ``results``.
 
-    Rows are added to the files as their jobs end, and once more when all have ended or something stops them.
-    Interrupted at any moment, the same call goes on.
+    Rows are written while the jobs end, and once more at the end, also if the study is stopped. After an
+    interruption at any moment, the same call continues.
 
     Args:
-        study: what has to be done.
-        folder: where its runs, searches and measured parts lie.
-        results: where its files are.
-        place: how many jobs at a time here, with one core each, or the cluster.
+        study: the study.
+        folder: the folder of its runs, searches and measured parts.
+        results: the folder of its files.
+        workers: the number of jobs at a time on this machine, with one core each, or the cluster.
 
     Raises:
-        HydraException, UserError: a step that cannot be done, or jobs that failed: the others are done first.
+        HydraException, UserError: a step cannot be done, or jobs failed. The other jobs are done first.
     """
     counts = [step.count(folder, results) for step in study.steps]
     done, total = (sum(column) for column in zip(*counts, strict=True))
@@ -37,7 +37,7 @@ def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
     with JobsProgress(study.name, total, done, writer.write_now_and_then) as progress:
         try:
             for step in study.steps:
-                failures += step.make(folder, results, place, progress)
+                failures += step.make(folder, results, workers, progress)
         finally:
             writer.write()
     if failures:
@@ -45,7 +45,7 @@ def make_study(study: Study, folder: Path, results: Path, place: Place) -> None:
 
 
 def write_results(study: Study, folder: Path, results: Path) -> None:
-    """Write the files below ``results`` that what is done comes to, and say what is missing.
+    """Write the files below ``results`` from the jobs that are done, and print what is missing.
 
     Raises:
         UserError: a file cannot be written.
@@ -60,19 +60,19 @@ def write_results(study: Study, folder: Path, results: Path) -> None:
 
 
 class _Writer:
-    """Writes the files of what is done."""
+    """Writes the files of a study from the jobs that are done."""
 
     def __init__(self, study: Study, folder: Path, results: Path) -> None:
         self._study, self._folder, self._results = study, folder, results
         self._last = time.monotonic()
 
     def write_now_and_then(self) -> None:
-        """Write each time it is called, but not more often than ``WRITE_EVERY``."""
+        """Write the files, unless they were written less than ``WRITE_EVERY`` seconds ago."""
         if time.monotonic() - self._last >= WRITE_EVERY:
             self.write()
 
     def write(self) -> None:
-        """Write."""
+        """Write the files now."""
         for step in self._study.steps:
             files = step.contents(self._folder, self._results, self._study.unfinished)
             write_results_files(files, self._results)

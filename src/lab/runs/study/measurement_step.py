@@ -1,9 +1,10 @@
-"""A step of a study that measures something which is no run.
+"""A step of a study that measures something without a run.
 
-What is measured is a module with ``parts(**options)``, which returns callables by name. They are pickled, so
-functions of the module or ``functools.partial`` of such. Each returns its tables, or files that are none,
-by path below ``results/``; the rows of all parts make up one table, in the parts' order, with the part's
-name in the column ``part``. Parts whose rows the table below ``results`` holds are done.
+A measurement is a module with a function ``parts(**options)``, which returns callables by name. The
+callables are pickled, so they must be functions of the module, or ``functools.partial`` of such functions.
+Each part returns tables, or other files, by their paths below ``results/``. The rows of all parts form one
+table, in the order of the parts, with the name of the part in the column ``part``. A part is done if the
+table holds its rows.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ import pandas as pd
 
 from ilc.errors import UserError
 from lab.runs.pool.job import Job
-from lab.runs.pool.jobs import Place, run_jobs
+from lab.runs.pool.jobs import WorkersOrCluster, run_jobs
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.committed_rows import as_text, read_rows
 from lab.runs.study.step import ResultPath
 
 PART = "part"
-"""Column of a table that several parts make: which of them a row is of."""
+"""The column that names the part of a row, in a table that several parts make."""
 
 Part = Callable[[], dict[str, pd.DataFrame | bytes]]
 
 
 @dataclass(frozen=True)
 class MeasurementStep:
-    """A measurement and what it makes.
+    """A measurement and its files.
 
     Attributes:
-        module: with ``parts``.
-        makes: the files.
-        options: arguments of ``parts``.
-        float_format: of the numbers in the tables (``%.6g``); None for all digits.
+        module: the module with the function ``parts``.
+        makes: the files that the measurement makes.
+        options: the arguments of ``parts``.
+        float_format: the format of numbers in the tables (``%.6g``); None for all digits.
     """
 
     module: str
@@ -53,40 +54,47 @@ class MeasurementStep:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files."""
+        """The files that the measurement makes."""
         return self.makes
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
-        """As ``Step``."""
+        """The number of parts that are done and of all parts."""
         parts = self._parts()
         return len(parts) - len(self._missing(parts, folder, results)), len(parts)
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
-        """As ``Step``; what a part prints goes to ``PART.log`` beside what it keeps."""
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
+        """Measure the missing parts.
+
+        The output of a part goes to ``PART.log``, beside the files of the part.
+        """
         parts = self._parts()
         jobs = []
         for name in self._missing(parts, folder, results):
-            kept = self._kept(folder, name)
+            kept = self._folder_of(folder, name)
             jobs.append(
                 Job(name, partial(measure, parts[name], self.makes, kept), kept.with_name(f"{name}.log"))
             )
         failures = []
-        ended = run_jobs(jobs, place)
+        ended = run_jobs(jobs, workers)
         with closing(ended):
             for name, result in ended:
                 if result is not None:
-                    log = self._kept(folder, name).with_name(f"{name}.log")
+                    log = self._folder_of(folder, name).with_name(f"{name}.log")
                     failures.append(f"{self.module}, {name}: {result} (log: {log})")
                 progress.advance()
         return failures
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
-        """As ``Step``; a table of which nothing is measured yet has a header alone.
+        """The contents of the files. A table without any measured part has only a header.
 
-        There are no rows of missing parts, and no file that is no table before its part is measured.
+        A missing part has no rows. A file that is not a table exists only after its part is measured.
         """
         parts = self._parts()
-        kept = {name: self._kept(folder, name) for name in parts if self._kept(folder, name).exists()}
+        kept = {
+            name: self._folder_of(folder, name) for name in parts if self._folder_of(folder, name).exists()
+        }
         if not (kept or unfinished):
             return {}
         contents = {}
@@ -98,7 +106,7 @@ class MeasurementStep:
                 continue
             there = read_rows(results / file)
             if there is not None and PART not in there and len(kept) < len(parts):
-                continue  # It holds all parts and does not say which row is whose: it stays as it is.
+                continue  # It holds all parts, without their names. So it stays as it is.
             table = self._table(paths, there, list(parts))
             if table is None and unfinished:
                 table = pd.DataFrame(columns=[PART])
@@ -109,7 +117,7 @@ class MeasurementStep:
     def _table(
         self, paths: dict[str, Path], there: pd.DataFrame | None, parts: list[str]
     ) -> pd.DataFrame | None:
-        """The rows of the parts that made some here, and of the others those that are there."""
+        """The rows of the parts that were measured here, and the present rows of the other parts."""
         tables = {}
         for name, path in paths.items():
             tables[name] = self._read(path)
@@ -127,12 +135,17 @@ class MeasurementStep:
         return pd.concat(ordered, ignore_index=True).fillna("")
 
     def _missing(self, parts: dict[str, Part], folder: Path, results: Path) -> list[str]:
-        """The parts that were neither measured here nor are in the files below ``results``."""
+        """The parts that were not measured here and are not in the files below ``results``."""
         committed = self._committed(parts, results)
-        return [name for name in parts if name not in committed and not self._kept(folder, name).exists()]
+        return [
+            name for name in parts if name not in committed and not self._folder_of(folder, name).exists()
+        ]
 
     def _committed(self, parts: dict[str, Part], results: Path) -> set[str]:
-        """The parts whose rows are there; all, where every file is and none says which part it is of."""
+        """The parts whose rows exist.
+
+        If every file exists and no table names its parts, these are all parts.
+        """
         tables = [read_rows(results / file) for file in self.makes if file.endswith(".csv")]
         there = [table for table in tables if table is not None]
         if len(parts) > 1 and any(PART in table for table in there):
@@ -142,7 +155,7 @@ class MeasurementStep:
         return set(parts) if whole and not begun else set()
 
     def _read(self, path: Path) -> pd.DataFrame:
-        """What a part made, as the text that the table will have."""
+        """The table of one part, as the text that the whole table will have."""
         if self.float_format is None:
             return pd.read_csv(path, dtype=str, keep_default_na=False)
         return as_text(pd.read_csv(path, float_precision="round_trip"), self.float_format)
@@ -162,18 +175,18 @@ class MeasurementStep:
         found: dict[str, Part] = parts(**self.options)
         return found
 
-    def _kept(self, folder: Path, part: str) -> Path:
-        """Where a part's files are kept; other options have other parts."""
+    def _folder_of(self, folder: Path, part: str) -> Path:
+        """The folder for the files of a part. It depends on the options of the measurement."""
         text = json.dumps([self.module, self.options], sort_keys=True)
         name = f"{self.module.rsplit('.', 1)[-1]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
         return folder / "parts" / name / part
 
 
 def measure(part: Part, makes: tuple[str, ...], kept: Path) -> None:
-    """Do a part, in a worker, and keep all of its files or, when it is cut off, none.
+    """Measure a part, in a worker. Its files are kept all together; after an interruption none is kept.
 
     Raises:
-        UserError: it made a file that the study does not name.
+        UserError: the part made a file that the study does not name.
     """
     files = part()
     unknown = [path for path in files if path not in makes]

@@ -15,13 +15,12 @@ from ilc.errors import UserError
 from lab.configuration.compose import command_of, compose_config, compose_experiment
 from lab.configuration.resolve import run_name
 from lab.runs.one_run.run_files import FAILED, LOG
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.study.committed_rows import FAILED as DIVERGED
-from lab.runs.study.committed_rows import PENDING, STOPPED, joined_files, read_run_rows, settled
+from lab.runs.study.committed_rows import DIVERGED, PENDING, STOPPED, joined_files, read_run_rows, settled
 from lab.runs.study.step import ResultPath
 from lab.runs.sweep.sweep import WORKER, make, plan
-from lab.runs.tables.export import export_runs, identity_of
+from lab.runs.tables.export import export_runs, identity_columns
 from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 
@@ -29,16 +28,17 @@ from lab.runs.tables.run_key import RUN, overrides_in, run_key
 class RunsStep:
     """Runs, and their rows in ``TO_runs.csv`` and ``TO_curves.csv``.
 
-    A run whose row the table below ``results`` holds is done: it is not made again, and its row stays.
+    A run is done if the table below ``results`` holds its row. It is not made again, and its row stays.
 
     Attributes:
-        overrides: each list as on the command line of ``src/train.py -m``; a run named twice counts once.
-        to: path of the tables below ``results/``, without ``_runs.csv``.
-        fixed: overrides before each of these lists.
-        columns: config keys to add to the tables.
-        curves: whether to make ``TO_curves.csv``.
-        float_format: of the numbers in the tables (``%.6g``); None for all digits.
-        may_diverge: whether runs that fail are rows without metrics, rather than an error.
+        overrides: lists of overrides, each as on the command line of ``src/train.py -m``. A run that two
+            lists name counts once.
+        to: the path of the tables below ``results/``, without ``_runs.csv``.
+        fixed: overrides that are put before each of these lists.
+        columns: config keys that are added to the tables.
+        curves: whether ``TO_curves.csv`` is made.
+        float_format: the format of numbers in the tables (``%.6g``); None for all digits.
+        may_diverge: whether a run that fails gives a row without metrics. Otherwise it is an error.
     """
 
     overrides: tuple[tuple[str, ...], ...]
@@ -56,21 +56,23 @@ class RunsStep:
         return tuple(f"{self.to}_{kind}.csv" for kind in kinds)
 
     def runs(self, folder: Path) -> dict[Path, list[str]]:
-        """Run folder -> overrides.
+        """Run folder -> the overrides of its run.
 
         Raises:
-            HydraException, UserError: an override that does not fit.
+            HydraException, UserError: an override does not fit the config.
         """
         return _plan(self.fixed, self.overrides, folder / "runs")
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
-        """As ``Step``; a run that diverged and may is done."""
+        """The number of runs that are done and of all runs; a run that may diverge and did so is done."""
         runs = self.runs(folder)
         return len(runs) - len(self._missing(runs, results)), len(runs)
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
-        """As ``Step``."""
-        failures = make(self._missing(self.runs(folder), results), place, progress)
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
+        """Make the missing runs; return the messages of the failed ones."""
+        failures = make(self._missing(self.runs(folder), results), workers, progress)
         return [
             f"{run}: {message} (log: {run / LOG})"
             for run, message in failures.items()
@@ -78,14 +80,17 @@ class RunsStep:
         ]
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
-        """As ``Step``; runs that nobody has made are rows whose ``stopped`` is ``pending``."""
+        """The tables.
+
+        In an unfinished study, a run that is not made yet is a row with ``stopped`` = ``pending``.
+        """
         runs = self.runs(folder)
         committed = self._committed(runs, results)
         done = [run for run in runs if (run / "done").exists()]
         failed = {run: (run / FAILED).read_text().strip() for run in runs if (run / FAILED).exists()}
         if not self.may_diverge:
             failed = {}
-        # A run that was made here and is committed too has its row from here.
+        # If a run was made here and is committed too, its row comes from here.
         elsewhere = {run: key for run, key in committed.items() if run not in {*done, *failed}}
         if not (done or failed or elsewhere or unfinished):
             return {}
@@ -104,19 +109,19 @@ class RunsStep:
         return (run / "done").exists() or (self.may_diverge and (run / FAILED).exists())
 
     def _missing(self, runs: Mapping[Path, list[str]], results: Path) -> dict[Path, list[str]]:
-        """The runs that are neither made here nor committed."""
+        """The runs that are neither made here nor in the committed tables."""
         committed = self._committed(runs, results)
         return {run: own for run, own in runs.items() if run not in committed and not self._is_settled(run)}
 
     def _committed(self, runs: Mapping[Path, list[str]], results: Path) -> dict[Path, str]:
         """Run folder -> key of its rows, of the runs that the tables below ``results`` hold."""
         table = settled(results / self.files[0], self.may_diverge)
-        if self.curves:  # A run whose curve is not there has to be made again.
+        if self.curves:  # A run whose curve is missing must be made again.
             drawn = read_run_rows(results / self.files[1])[RUN]
             table = table[table[RUN].isin(drawn) | (table[STOPPED] == DIVERGED)]
         by_key = {run_key(own): run for run, own in runs.items()}
         found = {by_key[key]: key for key in table[RUN] if key in by_key}
-        # What is not the same word by word may be the same experiment.
+        # Two commands with different words may be the same experiment.
         for key, command in zip(table[RUN], table.command, strict=True):
             if key not in by_key:
                 run = next(iter(runs)).parents[1] / _name_of(command)
@@ -126,7 +131,7 @@ class RunsStep:
 
     def _pending(self, missing: Sequence[Sequence[str]]) -> pd.DataFrame:
         rows = [
-            identity_of(_config(tuple(own)), self.columns)
+            identity_columns(_config(tuple(own)), self.columns)
             | {RUN: run_key(own), STOPPED: PENDING, "command": command_of(own, sweep=True)}
             for own in missing
         ]
@@ -145,7 +150,7 @@ def _plan(
 
 @cache
 def _name_of(command: str) -> str:
-    """The name of the run that a recorded command makes today; empty where it makes none."""
+    """The name of the run that a recorded command makes today; empty if it no longer works."""
     try:
         return run_name(compose_config(overrides_in(command)))
     except (HydraException, UserError):

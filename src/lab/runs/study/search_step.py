@@ -8,14 +8,14 @@ from pathlib import Path
 import pandas as pd
 from optuna.trial import TrialState
 
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.search.committed_trials import ROW, n_complete, read_trials, take_over
-from lab.runs.search.definition import Definition
-from lab.runs.search.definition_file import load_definitions
 from lab.runs.search.draws import REPEATS
 from lab.runs.search.files import outcome, result_files, table_path
 from lab.runs.search.loop import search
+from lab.runs.search.search_definition import SearchDefinition
+from lab.runs.search.search_file import load_definitions
 from lab.runs.search.storage import STORAGE, open_storage
 from lab.runs.search.table import EMPTY
 from lab.runs.search.trial import folder_of
@@ -27,13 +27,14 @@ from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 @dataclass(frozen=True)
 class SearchStep:
-    """Searches, the tables of their trials and their best configurations.
+    """Searches, with the tables of their trials and their best settings.
 
     Attributes:
-        names: of files in ``conf/search/``, with all their searches, or of such as ``NAME/PART``.
-        to: path below ``results/``, without ``_runs.csv``, of tables of all trials' runs; None for none.
-        columns: config keys to add to those.
-        curves: whether to make ``TO_curves.csv`` too.
+        names: files in ``conf/search/``, with all their searches, or single searches such as ``NAME/PART``.
+        to: path below ``results/``, without ``_runs.csv``, for tables of the runs of all trials; None for no
+            such tables.
+        columns: config keys that are added to these tables.
+        curves: whether ``TO_curves.csv`` is made too.
     """
 
     names: tuple[str, ...]
@@ -50,7 +51,7 @@ class SearchStep:
         return trials + tuple(f"{self.to}_{kind}.csv" for kind in ("runs", "curves")[: 1 + self.curves])
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
-        """As ``Step``; a trial that failed is none."""
+        """The number of complete trials and of wanted trials; a failed trial does not count."""
         counts = [
             (
                 min(n_complete(definition, own, results / table_path(definition)), definition.trials),
@@ -61,18 +62,20 @@ class SearchStep:
         done, wanted = (sum(column) for column in zip(*counts, strict=True))
         return done, wanted
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
-        """As ``Step``; a search whose trials fail too often is an error."""
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
+        """Do the missing trials. It is an error if too many trials of a search fail."""
         for definition, own in self._searches(folder):
             table = results / table_path(definition)
             if n_complete(definition, own, table) < definition.trials:
                 take_over(definition, own, table)
-                search(definition, own, place, progress)
+                search(definition, own, workers, progress)
                 print(outcome(definition, own))
         return []
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
-        """As ``Step``, with the best configurations."""
+        """The tables, and the files with the best settings."""
         contents: dict[Path, bytes] = {}
         trained: list[Path] = []
         kept: set[str] = set()
@@ -100,9 +103,9 @@ class SearchStep:
             contents |= joined_files(tables, prefix, kept - made, self.columns, self.curves)
         return contents
 
-    def _searches(self, folder: Path) -> list[tuple[Definition, Path]]:
+    def _searches(self, folder: Path) -> list[tuple[SearchDefinition, Path]]:
         return [(definition, folder / "search" / definition.name) for definition in self._definitions]
 
     @property
-    def _definitions(self) -> list[Definition]:
+    def _definitions(self) -> list[SearchDefinition]:
         return [definition for name in self.names for definition in load_definitions(name)]

@@ -1,4 +1,4 @@
-"""What a step of a study is, and how one is read from the study's file."""
+"""The step of a study, and how it is read from the file of the study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from ilc.errors import UserError
 from lab.configuration.keys import check_keys
-from lab.runs.pool.jobs import Place
+from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
 
 S = TypeVar("S")
@@ -22,30 +22,32 @@ PATH_IN_WORDS = "a path below results/, such as spirals/demo"
 
 
 class Step(Protocol):
-    """Something that has to be done, in jobs that are counted, and the files that come of it."""
+    """A step of a study: jobs that are counted, and the files that are made from their results."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What it makes, as paths below ``results/``."""
+        """The files that the step makes, as paths below ``results/``."""
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
-        """How many of its jobs are done, here or by the files in ``results``, and how many there are."""
+        """The number of jobs that are done, in ``folder`` or in the files in ``results``, and of all jobs."""
 
-    def make(self, folder: Path, results: Path, place: Place, progress: JobsProgress) -> list[str]:
-        """Do the missing jobs here or on a cluster; return the messages of those that failed.
+    def make(
+        self, folder: Path, results: Path, workers: WorkersOrCluster, progress: JobsProgress
+    ) -> list[str]:
+        """Do the missing jobs, on this machine or on a cluster; return the messages of the failed ones.
 
         Raises:
-            UserError: something without which the others are of no use.
+            UserError: a job failed without which the other jobs are useless.
         """
 
     def contents(self, folder: Path, results: Path, unfinished: bool) -> dict[Path, bytes]:
-        """The files below ``results`` that what is done comes to.
+        """The contents of the files below ``results``, from the jobs that are done.
 
         Args:
-            folder: the study's.
-            results: what is done there stays.
-            unfinished: whether the files may lack something and say so: then all tables are there, even with
-                nothing done. Otherwise there are none when nothing is done.
+            folder: the folder of the study.
+            results: the folder of the results; its rows are kept.
+            unfinished: whether the files may be incomplete, and say so. Then every table exists, even if no
+                job is done. Otherwise there is no file before a job is done.
 
         Raises:
             UserError: a file below ``results`` is damaged.
@@ -53,15 +55,15 @@ class Step(Protocol):
 
 
 def read_fields(kind: type[S], where: str, values: Any) -> S:
-    """An object of a dataclass whose attributes have types among ``EXPECTED``.
+    """Read an object of a dataclass whose attributes have types that ``EXPECTED`` lists.
 
     Args:
         kind: the dataclass.
-        where: the values' place in the file, for messages.
-        values: as the file has them.
+        where: the position in the file, for messages.
+        values: the values in the file.
 
     Raises:
-        UserError: a key that is unknown or missing, or a value of another type.
+        UserError: a key is unknown or missing, or a value has another type.
     """
     if not isinstance(values, dict):
         raise UserError(f"{where} must be key: value, got {values!r}")
@@ -109,4 +111,4 @@ EXPECTED: dict[Any, tuple[Callable[[Any], bool], str]] = {
     tuple[tuple[str, ...], ...]: (_is_list(_is_list(_is_word)), "a list of lists of overrides"),
     dict[str, Any]: (lambda value: isinstance(value, dict), "option: value"),
 }
-"""Types of the attributes that ``read_fields`` can read: what a value is tested for, and that in words."""
+"""The types that ``read_fields`` can read. Each has a test for the value and the expectation in words."""

@@ -1,4 +1,4 @@
-"""Sweeps: every combination of overrides that name several values, each in a run folder of its own."""
+"""Sweeps: overrides with several values make one run for every combination, each in its own folder."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from lab.files.locked import lock
 from lab.runs.one_run.run_files import FAILED, LOG
 from lab.runs.one_run.runner import run
 from lab.runs.pool.job import Job
-from lab.runs.pool.jobs import Place, run_jobs
+from lab.runs.pool.jobs import WorkersOrCluster, run_jobs
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.sweep.foreign_options import leave_out_foreign_options
 
 WORKER = ("threads=1", "logger=none")
-"""Overrides of every run in a worker, which has one core; neither changes its numbers."""
+"""Overrides of every run in a worker, which has one core. They do not change the numbers of the run."""
 
 SECONDS_TO_DIE = 5
+"""How long a command waits for the worker of an earlier command that was killed."""
+"""How long a command waits for the worker of an earlier command that was killed."""
 
 
 def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
-    """Run folder -> its overrides; combinations that name one and the same run count once.
+    """Run folder -> the overrides of its run. Combinations that give the same run count once.
 
     Args:
-        overrides: as on the command line of ``src/train.py -m``.
-        output: folder of the run folders.
+        overrides: overrides as on the command line of ``src/train.py -m``.
+        output: the folder of the run folders.
 
     Raises:
-        HydraException, UserError: an override that does not fit.
+        HydraException, UserError: an override does not fit the config.
     """
     runs = {}
     for combination in combinations(overrides):
@@ -49,16 +51,16 @@ def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
 
 
 def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any]:
-    """Make the run of these overrides, or continue it, or do nothing when it is done; return its summary.
+    """Make the run of these overrides, or continue it, or do nothing if it is done; return its summary.
 
     Args:
-        overrides: of one run.
-        folder: its folder.
-        sweep: whether the recorded command is one of a sweep (``-m``).
+        overrides: the overrides of one run.
+        folder: the folder of the run.
+        sweep: whether the recorded command is that of a sweep (``-m``).
 
     Raises:
-        HydraException: an override that does not fit.
-        UserError: anything else a user can mend.
+        HydraException: an override does not fit the config.
+        UserError: another error that the user can mend.
     """
     _wait_for_the_dying(folder)
     config = compose_config(overrides)
@@ -69,13 +71,13 @@ def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[s
 
 
 def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any] | str:
-    """As ``train``, but a run that fails by its own fault (it diverged) returns its message.
+    """Make a run as ``train`` does; a run that fails by its own fault (it diverged) returns its message.
 
-    The message is kept in ``FAILED``.
+    The message is also kept in the file ``FAILED``.
 
     Raises:
-        HydraException: an override that does not fit.
-        UserError: not the run's fault, such as a full disk.
+        HydraException: an override does not fit the config.
+        UserError: an error that is not the fault of the run, for example a full disk.
     """
     note = folder / FAILED
     try:
@@ -91,12 +93,12 @@ def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict
 
 
 def attempt_whatever_happens(overrides: Sequence[str], folder: Path) -> dict[str, Any] | str:
-    """As ``attempt``, but a defect of the code returns a message too: the other runs of the sweep go on.
+    """Make a run as ``attempt`` does; a defect of the code also returns a message, so that other runs go on.
 
-    Its traceback is printed, and the same command tries again.
+    The traceback of the defect is printed. The same command tries the run again.
 
     Raises:
-        UserError, OSError: not the run's fault, such as a full disk.
+        UserError, OSError: an error that is not the fault of the run, for example a full disk.
     """
     try:
         return attempt(overrides, folder, sweep=True)
@@ -107,23 +109,25 @@ def attempt_whatever_happens(overrides: Sequence[str], folder: Path) -> dict[str
         return _in_one_line(error)
 
 
-def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgress) -> dict[Path, str]:
-    """Make the runs side by side, each with one core; what a run prints goes to ``LOG`` in its folder.
+def make(
+    runs: Mapping[Path, Sequence[str]], workers: WorkersOrCluster, progress: JobsProgress
+) -> dict[Path, str]:
+    """Make many runs at a time, each with one core. The output of a run goes to ``LOG`` in its folder.
 
     Args:
-        runs: as ``plan`` returns them, with ``WORKER`` among the overrides.
-        place: how many at a time here, or the cluster.
-        progress: advanced by one for every run that ends.
+        runs: the runs that ``plan`` returned, with ``WORKER`` among their overrides.
+        workers: the number of runs at a time on this machine, or the cluster.
+        progress: is advanced by one for every run that ends.
 
     Returns:
-        Folder -> message of those that failed; the others were made all the same.
+        Folder -> message of each run that failed. The other runs were made.
     """
     jobs: list[Job[dict[str, Any] | str]] = [
         Job(str(folder), partial(attempt_whatever_happens, list(overrides), folder), folder / LOG)
         for folder, overrides in runs.items()
     ]
     failures = {}
-    ended = run_jobs(jobs, place)
+    ended = run_jobs(jobs, workers)
     with closing(ended):
         for name, result in ended:
             if not isinstance(result, dict):
@@ -133,10 +137,10 @@ def make(runs: Mapping[Path, Sequence[str]], place: Place, progress: JobsProgres
 
 
 def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
-    """Make the runs one after another in this process, which counts them and shows what they print.
+    """Make the runs one after another in this process, with their number and their output on the terminal.
 
     Returns:
-        As ``make``.
+        Folder -> message of each run that failed. The other runs were made.
     """
     failures = {}
     for number, (folder, overrides) in enumerate(runs.items(), start=1):
@@ -155,22 +159,23 @@ def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
 
 
 def _in_one_line(error: Exception) -> str:
-    """What ended a run that nobody foresaw."""
+    """One line about a defect of the code that ended a run."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]} (the traceback is in its {LOG})"
 
 
 def _add_to_log(folder: Path, text: str) -> None:
-    with contextlib.suppress(OSError):  # The message has been told, and the folder may be why.
+    # The message is printed already. The folder may be the cause of the error.
+    with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / LOG).open("a") as file:
             file.write(text)
 
 
 def _wait_for_the_dying(folder: Path) -> None:
-    """Give the worker of a killed command the moment by which it outlives the command.
+    """Wait until the worker of a killed command has ended, which takes a moment longer than the command.
 
     Raises:
-        UserError: the folder is still in use, which is not the run's fault.
+        UserError: another process still uses the folder. This is not the fault of the run.
     """
     for _ in range(10 * SECONDS_TO_DIE):
         descriptor = lock(folder)

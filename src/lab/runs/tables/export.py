@@ -1,4 +1,4 @@
-"""From run folders to tidy tables: one row per run, one row per evaluation."""
+"""Makes tables from run folders: one with a row per run, one with a row per evaluation."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ def export_runs(
     """Read finished runs.
 
     Args:
-        folders: run folders, or folders that hold some at any depth.
-        columns: dotted config keys to add as columns (``optimizer.lr``).
-        failed: folders of runs that ended without a summary, each with its error. Such a run is a row of
-            ``runs`` whose ``stopped`` is ``failed``, with the error and no metric.
+        folders: run folders, or folders that hold run folders at any depth.
+        columns: config keys that are added as columns, such as ``optimizer.lr``.
+        failed: folders of runs that ended without a summary, each with its error. The table ``runs`` has a
+            row for such a run, with the error, without metrics, and with ``failed`` in the column
+            ``stopped``.
 
     Returns:
-        ``runs``, one row per run with its summary and the command that repeats it, and ``curves``,
-        one row per evaluation. Both sorted by experiment, aggregator (``method`` for runs without
-        one), the columns asked for, seed.
+        The table ``runs`` has one row per run, with its summary and the command that repeats it. The table
+        ``curves`` has one row per evaluation. Both are sorted by experiment, aggregator (or ``method``, for
+        runs without an aggregator), the added columns, and seed.
 
     Raises:
-        UserError: a folder holds no run, or one that is not done or damaged: none is left out silently.
+        UserError: a folder holds no run, or a run that is not done or is damaged. No run is left out
+            silently.
     """
     runs: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
@@ -60,16 +62,16 @@ def export_runs(
 
 
 def row_order(columns: Iterable[str]) -> list[str]:
-    """The columns that rows are sorted by, where a table has them."""
+    """The columns by which rows are sorted, as far as a table has them."""
     return ["experiment", *METHOD_KEYS, *columns, "seed"]
 
 
-def identity_of(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
-    """The columns that say which run a row is of.
+def identity_columns(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, Any]:
+    """The columns that identify the run of a row.
 
     Args:
-        values: the run's resolved config.
-        columns: dotted config keys to add.
+        values: the resolved config of the run.
+        columns: config keys that are added.
     """
     method = next((key for key in METHOD_KEYS if values.get(key) is not None), METHOD_KEYS[0])
     identity = {"experiment": values["name"], method: method_of(dict(values)), "seed": values["seed"]}
@@ -77,16 +79,16 @@ def identity_of(values: Mapping[str, Any], columns: Iterable[str]) -> dict[str, 
 
 
 def as_files(runs: pd.DataFrame, curves: pd.DataFrame | None, prefix: Path) -> dict[Path, bytes]:
-    """Both tables as CSV, under the paths ``PREFIX_runs.csv`` and ``PREFIX_curves.csv``."""
+    """Both tables as CSV, by their paths ``PREFIX_runs.csv`` and ``PREFIX_curves.csv``."""
     tables = {"runs": runs} if curves is None else {"runs": runs, "curves": curves}
     return {table_path(prefix, kind): table.to_csv(index=False).encode() for kind, table in tables.items()}
 
 
 def table_path(prefix: Path, kind: str) -> Path:
-    """Where a table belongs.
+    """The path of a table.
 
     Raises:
-        UserError: no file can be there.
+        UserError: no file can have this path.
     """
     if prefix.name in ("", ".."):
         raise UserError(
@@ -98,10 +100,10 @@ def table_path(prefix: Path, kind: str) -> Path:
 
 
 def write_files(files: Mapping[Path, bytes]) -> list[Path]:
-    """Write each file atomically, in a folder that is made if it is not there; return their paths.
+    """Write each file in one step; folders are made if they do not exist. Return the paths.
 
     Raises:
-        UserError: one cannot be written.
+        UserError: a file cannot be written.
     """
     for path in files:
         check_file_path(path)
@@ -112,10 +114,10 @@ def write_files(files: Mapping[Path, bytes]) -> list[Path]:
 
 
 def write_results_files(files: Mapping[Path, bytes], results: Path) -> list[Path]:
-    """As ``write_files``, and list the hashes of those below ``results`` in its ``SHA256SUMS``.
+    """Write files as ``write_files`` does, and list the hashes of those below ``results`` in ``SHA256SUMS``.
 
     Raises:
-        UserError: one cannot be written, or the list is damaged.
+        UserError: a file cannot be written, or the list is damaged.
     """
     if not any(path.resolve().is_relative_to(results.resolve()) for path in files):
         return write_files(files)
@@ -145,12 +147,15 @@ def _origin(folder: Path) -> dict[str, str]:
 
 
 def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
-    own = identity_of(read_config(folder), columns)
+    own = identity_columns(read_config(folder), columns)
     return own | {RUN: run_key(overrides_in(read_provenance(folder)["command"]))}
 
 
 def _selected(values: Any, key: str) -> Any:
-    """The value of a dotted key, None where there is none; a list or a section as text, to be sorted by."""
+    """The value of a dotted key, or None.
+
+    A list or a section becomes text, so that rows can be sorted by it.
+    """
     for part in key.split("."):
         values = values.get(part) if isinstance(values, Mapping) else None
     return str(values) if isinstance(values, (list, Mapping)) else values

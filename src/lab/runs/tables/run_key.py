@@ -1,4 +1,4 @@
-"""What a run is called in tables: a key made from its overrides, so that it outlives renamed defaults."""
+"""The key of a run in tables. It is made from the overrides, so that it survives a change of defaults."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from ilc.errors import UserError
 
 RUN = "run"
-"""Column of the tables: which run a row is of."""
+"""The column of the tables that holds the key of the run."""
 KEY = "[0-9a-f]{8}"
-"""What such a key looks like."""
+"""A regular expression for a key."""
 NOT_THE_RUN = ("threads", "logger", "device", "data_dir")
-"""Overrides that say where and how a run is made, and not what it is."""
+"""Overrides that are not part of the key: they say where and how a run is made."""
 
 
 def run_key(overrides: Iterable[str]) -> str:
-    """Eight hexadecimal digits that stand for the overrides of a run, in whatever order they are given."""
+    """Eight hexadecimal digits for the overrides of a run; the order of the overrides does not matter."""
     values = dict(text.partition("=")[::2] for text in overrides)
     own = {key: value for key, value in values.items() if key not in NOT_THE_RUN}
     text = "\n".join(sorted(f"{key}={value}" for key, value in ({"seed": "0"} | own).items()))
@@ -28,7 +28,7 @@ def overrides_in(command: str) -> list[str]:
     """The overrides in a recorded command.
 
     Raises:
-        UserError: a quote in it is not closed.
+        UserError: the command cannot be read, because a quote is not closed.
     """
     try:
         words = shlex.split(command)

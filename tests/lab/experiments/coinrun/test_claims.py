@@ -26,7 +26,7 @@ from lab.experiments.coinrun.trials import (
     read_finalists_ends,
     read_trials,
 )
-from lab.runs.search.definition_file import load_definition
+from lab.runs.search.search_file import load_definition
 
 TRIALS, SEEDS, LEVELS = 24, 5, 40
 SHORT, LONG = 8, 32

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from lab.experiments.neighbours.measurements import cost
-from lab.runs.search.definition_file import load_definitions
+from lab.runs.search.search_file import load_definitions
 
 FEW = ("mean", "v_rex")
 

@@ -9,7 +9,7 @@ import pytest
 
 from lab.experiments.neighbours.figures.neighbours import draw, tabulate
 from lab.experiments.neighbours.methods import COST, FOLDER, LABELS, SEARCHED, TORCHJD, UNIT_TESTS
-from lab.runs.search.definition_file import load_definitions
+from lab.runs.search.search_file import load_definitions
 
 
 @pytest.fixture

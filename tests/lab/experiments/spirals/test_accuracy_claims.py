@@ -16,7 +16,7 @@ from lab.experiments.spirals.methods import (
     read_trials,
 )
 from lab.experiments.spirals.readings import CHOSEN
-from lab.runs.search.definition_file import load_definition
+from lab.runs.search.search_file import load_definition
 
 AT_CHANCE, GOOD, SPREAD = 0.505, 0.995, 0.005
 

@@ -53,7 +53,7 @@ def test_random_numbers_stay_as_they_were(finished: Path) -> None:
 
 
 def test_what_is_no_run(finished: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no run folder"):
+    with pytest.raises(UserError, match="is not a run folder"):
         lab.load_run(tmp_path / "nothing")
     (finished / "checkpoint.pt").unlink()
     with pytest.raises(UserError, match="has no checkpoint yet"):

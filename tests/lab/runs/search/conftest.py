@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 import torch
 
-from lab.runs.search.definition import Definition
+from lab.runs.search.search_definition import SearchDefinition
 
-MakeDefinition = Callable[..., Definition]
+MakeDefinition = Callable[..., SearchDefinition]
 
 
 @pytest.fixture
 def definition(tiny: tuple[str, ...]) -> Iterator[MakeDefinition]:
     """Makes a search over tiny spirals; its runs, made in this process, leave torch as it was."""
 
-    def make(*fixed: str, **changes: Any) -> Definition:
+    def make(*fixed: str, **changes: Any) -> SearchDefinition:
         values: dict[str, Any] = {
             "name": "tiny",
             "fixed": ("~tuned", "experiment=spirals", "aggregator=and_mask", *without_logger(tiny), *fixed),
@@ -38,7 +38,7 @@ def definition(tiny: tuple[str, ...]) -> Iterator[MakeDefinition]:
             "selection": "last",
             "trials": 3,
         }
-        return Definition(**{**values, **changes})
+        return SearchDefinition(**{**values, **changes})
 
     yield make
     torch.use_deterministic_algorithms(False)

@@ -10,7 +10,7 @@ from optuna import create_study
 from optuna.samplers import RandomSampler
 
 from ilc.errors import UserError
-from lab.runs.search.definition_file import FOLDER, load_definition, load_definitions
+from lab.runs.search.search_file import FOLDER, load_definition, load_definitions
 from lab.runs.search.space import check_range, draw, override
 from lab.runs.search.trial import check_overrides
 

@@ -16,9 +16,9 @@ from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.configuration.resolve import differences
 from lab.configuration.searched_settings import PREFIX, RESULTS, SECTION, searched_settings
-from lab.runs.search.definition_file import load_definitions
 from lab.runs.search.files import settings_path
 from lab.runs.search.loop import search
+from lab.runs.search.search_file import load_definitions
 from lab.runs.search.storage import open_storage
 from lab.runs.search.table import best_trial, finalists, tabulate_trials
 from lab.runs.search.trial import overrides_of

@@ -13,8 +13,8 @@ from optuna.trial import TrialState
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.runs.search.asker import Asker
-from lab.runs.search.definition_file import load_definition
 from lab.runs.search.loop import search
+from lab.runs.search.search_file import load_definition
 from lab.runs.search.storage import open_storage
 from lab.runs.search.table import finalists, tabulate_trials
 from lab.runs.search.trial import folder_of, overrides_of

@@ -14,12 +14,12 @@ import pytest
 
 from lab.configuration.compose import combinations, compose_config
 from lab.configuration.resolve import identity, resolve
-from lab.runs.search.definition_file import load_definitions
+from lab.runs.search.search_file import load_definitions
 from lab.runs.search.trial import overrides_of
-from lab.runs.study.definition import FOLDER, experiment_of, load_study, study_names
 from lab.runs.study.measurement_step import MeasurementStep
 from lab.runs.study.runs_step import RunsStep
 from lab.runs.study.search_step import SearchStep
+from lab.runs.study.study_file import FOLDER, experiment_of, load_study, study_names
 from lab.runs.sweep.foreign_options import leave_out_foreign_options
 from lab.runs.tables.run_key import overrides_in, run_key
 

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from ilc.errors import UserError
-from lab.runs.study.definition import load_study
 from lab.runs.study.make import make_study, write_results
+from lab.runs.study.study_file import load_study
 
 TOY = Path(__file__).parents[1] / "toy"
 MEASURED = """

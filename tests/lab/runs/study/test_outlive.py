@@ -16,8 +16,8 @@ from lab.configuration.compose import command_of, compose_experiment
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study import make as make_module
 from lab.runs.study import runs_step
-from lab.runs.study.definition import Study, load_study
 from lab.runs.study.make import make_study, write_results
+from lab.runs.study.study_file import Study, load_study
 from lab.runs.tables.run_key import overrides_in, run_key
 
 STUDY = """

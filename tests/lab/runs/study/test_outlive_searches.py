@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lab.runs.study.definition import Study, load_study
 from lab.runs.study.make import make_study, write_results
+from lab.runs.study.study_file import Study, load_study
 
 pytestmark = pytest.mark.usefixtures("in_this_process")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ilc.errors import UserError
-from lab.runs.study.definition import load_study
 from lab.runs.study.measurement_step import MeasurementStep
 from lab.runs.study.runs_step import RunsStep
 from lab.runs.study.search_step import SearchStep
+from lab.runs.study.study_file import load_study
 
 GOOD = """
 about: Something

@@ -10,7 +10,7 @@ from pathlib import Path
 from ilc.errors import UserError
 from lab.files.atomic import write_text
 from lab.files.locked import lock
-from lab.machine.stop_signals import Stopped, asked, finish_first
+from lab.machine.stop_signals import Stopped, finish_first, stop_requested
 
 
 def describe_process(word: str) -> tuple[str, int]:
@@ -52,7 +52,7 @@ def end_when_asked(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     with finish_first():
         write_text(folder / "held", str(os.getpid()))
-        while asked() is None:
+        while stop_requested() is None:
             time.sleep(0.5)
         (folder / "checkpoint").touch()
 

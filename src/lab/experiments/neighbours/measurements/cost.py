@@ -12,7 +12,7 @@ from lab.environment_task import EnvironmentTask
 from lab.experiments.measurement import OVERRIDES, Parts, Tables
 from lab.experiments.step_cost import median_milliseconds
 from lab.runs.one_run.run_options import RunOptions
-from lab.runs.search.definition_file import load_definitions
+from lab.runs.search.search_file import load_definitions
 
 SEARCHES = "neighbours_spirals"
 PLAIN = "mean"

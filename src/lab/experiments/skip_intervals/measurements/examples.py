@@ -33,7 +33,7 @@ def parts(data_dir: str = "data") -> Parts:
 
 def _measure(name: str, data_dir: str) -> Tables:
     content = compose_experiment(["experiment=skip_intervals", f"dataset={name}", *DOMAINS[name]])
-    domain: Domain = Section.of("dataset", content["dataset"]).offered(data_dir=data_dir).build()
+    domain: Domain = Section.of("dataset", content["dataset"]).build(data_dir=data_dir)
     validation = domain.data.validation
     rows = torch.arange(SHOWN)
     lengths = validation.lengths[:SHOWN]

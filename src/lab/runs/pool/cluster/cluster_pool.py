@@ -1,7 +1,7 @@
-"""Jobs given to a cluster's queue as arrays, and what they return.
+"""Jobs that are given to the queue of a cluster, as arrays, and their results.
 
-A command that is interrupted takes its jobs out of the queue. One that is killed cannot: they go on, and the
-same command takes up those that are still under way.
+A command that is interrupted takes its jobs out of the queue. A command that is killed cannot do so: its
+jobs go on, and the same command later finds those that are still under way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Generic, Self, TypeVar
 
 from ilc.errors import UserError
 from lab.files.atomic import write_json
-from lab.machine.stop_signals import heed
+from lab.machine.stop_signals import stop_if_requested
 from lab.runs.pool.cluster.options import Cluster
 from lab.runs.pool.cluster.queue import cancel, queued
 from lab.runs.pool.job import Job
@@ -30,17 +30,17 @@ except ImportError as error:
 T = TypeVar("T")
 
 LARGEST_ARRAY = 1000
-"""Slurm takes 1001 in one array unless told otherwise (``MaxArraySize``)."""
+"""The largest array of jobs. By default Slurm allows 1001 jobs in one array (``MaxArraySize``)."""
 
 SUBMITTED = "submitted.json"
 """File in the cluster's folder: the log of a job -> its number in the queue."""
 
 LOOK, ASK = 0.5, 5.0
-"""Seconds between looks for results, which are files, and between questions to the queue."""
+"""Seconds between two looks for files with results, and between two questions to the queue."""
 
 
 class ClusterPool(Generic[T]):
-    """A ``Pool`` of a cluster's nodes.
+    """A ``Pool`` whose jobs run on the nodes of a cluster.
 
     Raises:
         UserError: submitit or Slurm is not installed.
@@ -64,7 +64,7 @@ class ClusterPool(Generic[T]):
     ) -> None:
         if self.queues:
             cancel(self._busy.keys())
-            while self._busy.keys() & (queued() or set()):  # Until each has finished its step.
+            while self._busy.keys() & (queued() or set()):  # Each job first finishes its step.
                 time.sleep(LOOK)
             return
         for _, sent in self._busy.values():
@@ -74,34 +74,37 @@ class ClusterPool(Generic[T]):
 
     @property
     def n_busy(self) -> int:
-        """As ``Pool``."""
+        """The number of jobs that are under way or not yet sent."""
         return len(self._waiting) + len(self._busy)
 
     @property
     def has_room(self) -> bool:
-        """As ``Pool``."""
+        """Whether another job can start at once."""
         return self.n_busy < self._cluster.array_parallelism
 
     @property
     def queues(self) -> bool:
-        """As ``Pool``: Slurm keeps to ``array_parallelism`` itself."""
+        """Whether the cluster has a queue.
+
+        Slurm has one, and limits the jobs to ``array_parallelism`` itself.
+        """
         return self._cluster.executor == "slurm"
 
     def start(self, job: Job[T]) -> None:
-        """As ``Pool``; jobs started between two calls of ``wait`` make one array."""
+        """Take a job. The jobs between two calls of ``wait`` are sent together, as one array."""
         self._waiting.append(job)
 
     def wait(self) -> list[tuple[str, T | UserError]]:
-        """As ``Pool``.
+        """Send the new jobs, and wait until jobs have ended; see ``Pool.wait``.
 
         Raises:
             UserError: the cluster does not take the jobs.
-            RuntimeError: a job raised anything but a UserError or OSError.
-            Stopped: as ``Pool``.
+            RuntimeError: a job raised another error than a UserError or an OSError.
+            Stopped: a signal asked this command to stop.
         """
         self._submit()
         while self._busy:
-            heed()
+            stop_if_requested()
             ended = (
                 self._ended() if self.queues else [n for n, (_, sent) in self._busy.items() if sent.done()]
             )
@@ -111,7 +114,7 @@ class ClusterPool(Generic[T]):
         return []
 
     def _submit(self) -> None:
-        """Take up the jobs that are under way, send the others."""
+        """Find the new jobs that are under way already, and send the others to the cluster."""
         new, self._waiting = self._waiting, []
         if not new:
             return
@@ -137,10 +140,10 @@ class ClusterPool(Generic[T]):
             write_json(self._cluster.folder / SUBMITTED, numbers)
 
     def _forget_results(self) -> None:
-        """Remove results that were there before this command: reading one runs code, and none is waited for.
+        """Remove the results of earlier commands. Reading a result runs code, and nobody waits for these.
 
-        A job that has ended left all that counts in its run folder. One that is still in the queue, asked
-        only afterwards, has its result yet to write.
+        A job that has ended has left everything of value in its run folder. A job that is still in the
+        queue has not written its result yet: the queue is asked only after this call.
         """
         for path in self._cluster.folder.glob("*_result.pkl"):
             path.unlink(missing_ok=True)
@@ -159,9 +162,9 @@ class ClusterPool(Generic[T]):
             ) from error
 
     def _ended(self) -> list[str]:
-        """Jobs of Slurm that have brought a result or never will."""
+        """The jobs in Slurm that have written a result, or have left the queue without one."""
         gone = self._gone()
-        # A list of the folder, because a network file system then looks again.
+        # Listing the folder makes a network file system look again.
         files = {path.name for path in self._cluster.folder.iterdir()}
         return [
             number
@@ -170,14 +173,14 @@ class ClusterPool(Generic[T]):
         ]
 
     def _gone(self) -> set[str]:
-        """Jobs that have left the queue."""
+        """The jobs that have left the queue."""
         if time.monotonic() - self._asked < ASK:
             return set()
         there, self._asked = queued(), time.monotonic()
         if there is None:
             return set()
         absent = self._busy.keys() - there
-        # Twice, because a file may be seen later on another machine.
+        # Only jobs that are absent twice count: another machine may see a new file later.
         gone, self._absent = absent & self._absent, absent
         return gone
 
@@ -194,7 +197,7 @@ class ClusterPool(Generic[T]):
 
 
 def _executor(cluster: Cluster) -> submitit.Executor:
-    """Submitit's, with what a job may use."""
+    """The executor of submitit, with the resources that a job may use."""
     executor: submitit.Executor
     if cluster.executor == "local":
         executor = submitit.LocalExecutor(cluster.folder, max_num_timeout=cluster.max_timeouts)

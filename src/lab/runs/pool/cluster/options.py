@@ -1,4 +1,4 @@
-"""Which cluster, and what a job may use there: a file under ``conf/cluster/``, read and checked."""
+"""The options of a cluster, and of each job on it: a file in ``conf/cluster/``, read and checked."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ EXECUTORS = ("slurm", "local")
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where jobs go.
+    """A cluster that does jobs.
 
     Attributes:
-        folder: for what is sent and comes back; the nodes must see it at the same path.
-        executor: ``slurm``, or ``local``: submitit's own processes on this machine, to try things out.
-        partition: of Slurm; None for its default.
-        timeout_min: minutes after which a job is requeued; it continues its run folder.
-        signal_delay_s: seconds between the signal that says so and the end.
-        max_timeouts: how often that may happen to one job.
-        cpus_per_task, gpus_per_node, mem_gb: what each job may use.
-        array_parallelism: how many jobs at a time; of a search, how many trials.
-        setup: shell commands before each job.
+        folder: the folder of the jobs and their results; the nodes must see it at the same path.
+        executor: ``slurm``; or ``local`` for processes of submitit on this machine, to try things out.
+        partition: the partition of Slurm; None for the default one.
+        timeout_min: minutes after which a job is put into the queue again, to continue its run folder.
+        signal_delay_s: seconds between the warning signal and the end of the job.
+        max_timeouts: how often one job may run out of time.
+        cpus_per_task, gpus_per_node, mem_gb: the resources of each job.
+        array_parallelism: the number of jobs at a time; in a search, the number of trials at a time.
+        setup: shell commands that run before each job.
         sbatch: further options of ``sbatch``.
 
     Raises:
-        UserError: no such executor, or a number below its least.
+        UserError: there is no such executor, or a number is too small.
     """
 
     folder: Path
@@ -64,11 +64,11 @@ def load_cluster(name: str, folder: Path) -> Cluster:
     """Read ``conf/cluster/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
 
     Args:
-        name: of the file.
-        folder: as ``Cluster``.
+        name: the name or the path of the file.
+        folder: the folder of the jobs and their results.
 
     Raises:
-        UserError: no such file, a key that is unknown or missing, or as ``Cluster``.
+        UserError: there is no such file, a key is unknown or missing, or a value is refused.
     """
     path = Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
     if not path.exists():

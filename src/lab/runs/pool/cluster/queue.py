@@ -1,4 +1,4 @@
-"""What Slurm has under way: asked of its queue, which every Slurm has, and not of its accounts."""
+"""The jobs that Slurm has under way. The queue is asked, because not every Slurm has accounting."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterable
 
 
 def queued() -> set[str] | None:
-    """The user's jobs that wait or run, as ``12`` or ``12_3`` in an array; None if Slurm does not answer."""
+    """The numbers of the user's jobs that wait or run: ``12``, or ``12_3`` in an array.
+
+    None if Slurm does not answer.
+    """
     command = ["squeue", "--me", "--array", "--noheader", "--format=%i"]
     try:
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
@@ -17,7 +20,7 @@ def queued() -> set[str] | None:
 
 
 def cancel(numbers: Iterable[str]) -> None:
-    """Take jobs out of the queue and end those that run; those that have ended do not matter."""
+    """Take jobs out of the queue, and end those that run. Jobs that have ended are ignored."""
     wanted = list(numbers)
     if wanted:
         subprocess.run(["scancel", "--quiet", *wanted], check=False, timeout=60)

@@ -1,4 +1,4 @@
-"""What a node of a cluster does with a job."""
+"""The code that a node of a cluster runs for a job."""
 
 from __future__ import annotations
 
@@ -9,41 +9,45 @@ from dataclasses import dataclass
 
 from submitit.core.utils import DelayedSubmission
 
-from lab.machine.stop_signals import Stopped, asked, listening
+from lab.machine.stop_signals import Stopped, listening, stop_requested
 from lab.runs.pool.worker_process import do
 
 WARNING = signal.SIGUSR2
-"""What submitit has Slurm send before a job's time is over, or before it is preempted."""
+"""The signal that Slurm sends before the time of a job is over or before the job is preempted."""
 
 
 @dataclass(frozen=True)
 class RemoteJob:
-    """A job that can be stopped between two steps: asked again, it goes on, as all that a ``Job`` calls does.
+    """A job that can stop between two steps. Called again, it continues, as every call of a ``Job`` does.
 
     Attributes:
-        content: as ``Job.content`` made it.
+        content: the bytes that ``Job.content`` returned.
     """
 
     content: bytes
 
     def __call__(self) -> bytes:
-        """Do it; returns as ``do``.
+        """Do the job, and return the bytes that ``do`` returns.
 
         Raises:
-            Stopped: a signal asked for it, such as that of ``scancel``.
+            Stopped: a signal asked for it, for example the signal of ``scancel``.
         """
         requeue = signal.getsignal(WARNING)
         with listening(WARNING):
             try:
                 return self._logged()
             except Stopped:
-                reason = asked()
+                reason = stop_requested()
         if reason == WARNING.name and callable(requeue):
-            requeue(WARNING, None)  # It raises what ends this process in the way that submitit knows.
+            # This call ends the process, and submitit puts the job into the queue again.
+            requeue(WARNING, None)
         raise Stopped
 
     def _logged(self) -> bytes:
-        """What the job prints goes to its own log, what submitit prints to submitit's."""
+        """Do the job.
+
+        Its output goes to its own log, and the output of submitit goes to the log of submitit.
+        """
         own = [os.dup(descriptor) for descriptor in (1, 2)]
         try:
             return do(self.content)
@@ -54,5 +58,5 @@ class RemoteJob:
                 os.close(mine)
 
     def checkpoint(self) -> DelayedSubmission:
-        """What submitit puts into the queue again."""
+        """The job that submitit puts into the queue again."""
         return DelayedSubmission(self)

@@ -13,21 +13,21 @@ from omegaconf import OmegaConf
 
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, file_of
-from lab.configuration.keys import check_keys, fitting_name
-from lab.runs.search.definition import Definition
+from lab.configuration.keys import check_keys, checked_folder_name
+from lab.runs.search.search_definition import SearchDefinition
 
 FOLDER = CONF / "search"
 
 
-def load_definition(name: str) -> Definition:
+def load_definition(name: str) -> SearchDefinition:
     """Read ``conf/search/EXPERIMENT/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
 
-    ``NAME/PART`` is one of the searches of a file with ``each``: what all of them share, and settings,
-    ranges and a number of trials of its own.
+    ``NAME/PART`` is one search of a file that has the key ``each``. It has the values that all searches of
+    the file share, and its own overrides, ranges and number of trials.
 
     Raises:
-        UserError: no such file or part, a file of several searches, an unknown key, a missing one, or as
-            ``Definition``.
+        UserError: there is no such file or search, the file holds several searches, a key is unknown or
+            missing, or ``SearchDefinition`` refuses a value.
     """
     found = load_definitions(name)
     if len(found) > 1:
@@ -36,8 +36,8 @@ def load_definition(name: str) -> Definition:
     return found[0]
 
 
-def load_definitions(name: str) -> list[Definition]:
-    """All searches of a file, or the one of a file's parts that is named, as ``load_definition``."""
+def load_definitions(name: str) -> list[SearchDefinition]:
+    """Read all searches of a file, or the one that ``NAME/PART`` names; see ``load_definition``."""
     path, chosen = _file(name), None
     if path is None and "/" in name:
         path, chosen = _file(name.rpartition("/")[0]), name.rpartition("/")[2]
@@ -72,12 +72,12 @@ def _file(name: str) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What the file says, each key of its kind."""
+    """The content of the file, with the type of every key checked."""
     try:
         values = OmegaConf.to_container(OmegaConf.load(path))
     except Exception as error:
         raise UserError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    keys = [field.name for field in fields(Definition) if field.name != "name"]
+    keys = [field.name for field in fields(SearchDefinition) if field.name != "name"]
     if not isinstance(values, dict):
         raise UserError(f"{path} must hold the keys {', '.join(keys)}")
     check_keys("", values, [*keys, "each"])
@@ -90,7 +90,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not named or ("each" in values and not parts):
         raise UserError(f"{path}: each must be name: what that search has of its own, got {parts!r}")
     for part, own in parts.items():
-        fitting_name("a name under each", part)
+        checked_folder_name("a name under each", part)
         check_keys(f"each.{part}", own, ["fixed", "space", "trials"])
         _check_kinds(path, own)
     return {str(key): value for key, value in values.items()}
@@ -106,6 +106,6 @@ def _check_kinds(path: Path, values: dict[Any, Any]) -> None:
             raise UserError(f"{path}: {key} must be {expected}, got {values[key]!r}")
 
 
-def _definition(name: str, values: dict[str, Any]) -> Definition:
+def _definition(name: str, values: dict[str, Any]) -> SearchDefinition:
     fixed = tuple(str(override) for override in values["fixed"])
-    return Definition(name=name, **{**values, "fixed": fixed})
+    return SearchDefinition(name=name, **{**values, "fixed": fixed})

@@ -27,14 +27,14 @@ KINDS: dict[str, type[RunsStep] | type[SearchStep] | type[MeasurementStep]] = {
 
 @dataclass(frozen=True)
 class Study:
-    """One study.
+    """A study.
 
     Attributes:
-        name: of its file.
-        about: what it finds out, in a sentence.
-        cost: how long it takes, in words.
-        steps: what has to be done, in this order.
-        unfinished: whether its committed files may lack something: they say what.
+        name: the name of its file.
+        about: the question of the study, in one sentence.
+        cost: the time that it takes, in words.
+        steps: the steps, in the order in which they are done.
+        unfinished: whether its committed files may be incomplete. The files then say what is missing.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Study:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What it makes, as paths below ``results/``."""
+        """The files that the study makes, as paths below ``results/``."""
         return tuple(file for step in self.steps for file in step.files)
 
 
@@ -66,7 +66,7 @@ def load_study(name: str) -> Study:
     """Read ``conf/study/EXPERIMENT/NAME.yaml``, or the file itself when the name ends in ``.yaml``.
 
     Raises:
-        UserError: no such file, a key that is unknown or missing, a value of another type.
+        UserError: there is no such file, a key is unknown or missing, or a value has another type.
     """
     path = Path(name) if name.endswith(".yaml") else file_of("study", name)
     if path is None or not path.exists():

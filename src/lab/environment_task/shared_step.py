@@ -1,4 +1,4 @@
-"""A step whose batch all processes hold, and of which each takes its part."""
+"""A step that several processes share. All hold the same batch, and each computes a part of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ilc.gradients import BackwardResult, backward
 from ilc.objectives import ObjectiveFunction
 
 
-def backward_in_parts(
+def backward_shared_by_processes(
     processes: Processes,
     model: nn.Module,
     objective: ObjectiveFunction,
@@ -25,13 +25,15 @@ def backward_in_parts(
     aggregator: Aggregator,
     gradients: str,
 ) -> BackwardResult:
-    """``ilc.backward`` of a batch ``[E, N, ...]`` that is the same in all processes, as is the result.
+    """Do what ``ilc.backward`` does for a batch ``[E, N, ...]``.
 
-    Each takes some of the environments. Where there is one environment and nobody asks which examples
-    belong to it (the temporal mask's steps), each takes some of its examples.
+    Batch and result are the same in all processes.
+
+    Each process takes some of the environments. If there is one environment only, and the aggregator does
+    not need to know it (as in the steps of the temporal mask), each process takes some of the examples.
 
     Raises:
-        UserError: as ``ilc.distributed.backward``.
+        UserError: as in ``ilc.distributed.backward``.
     """
     if processes.size == 1:
         return backward(model, objective, inputs, targets, aggregator, gradients)
@@ -47,9 +49,9 @@ def backward_in_parts(
 
 @contextmanager
 def _own_random_numbers(processes: Processes, device: torch.device) -> Iterator[None]:
-    """Dropout draws differently in each process, and leaves the same state in all of them.
+    """Inside the block, dropout draws other numbers in each process. Afterwards all have the same state.
 
-    So one checkpoint is right for every process, whatever their number.
+    So one checkpoint is right for every process, also if their number changes.
     """
     seed = int(torch.randint(2**62, ()))
     with torch.random.fork_rng([device] if device.type == "cuda" else []):

@@ -1,4 +1,4 @@
-"""What a search is, and what it may hold."""
+"""The definition of a search, and the checks of its values."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ DIRECTIONS = ("maximize", "minimize")
 
 
 @dataclass(frozen=True)
-class Definition:
-    """One search.
+class SearchDefinition:
+    """A search, as its file defines it.
 
     Attributes:
-        name: of the file and everything made from it.
-        fixed: Hydra overrides that all trials share (``experiment=spirals``).
+        name: the name of the file, and of all files that are made from it.
+        fixed: the overrides that all trials share (``experiment=spirals``).
         space: key -> range of the overrides that differ; see ``lab.runs.search.space``.
-        objective: metric of a run's summary -> ``maximize`` or ``minimize``. The first is
-            optimised, the next ones break its ties in turn, and then the earlier trial wins.
-        selection: which evaluation of a run the summary reports (``trainer.selection``).
-        trials: how many completed ones are wanted.
+        objective: metric of the summary of a run -> ``maximize`` or ``minimize``. The first metric is
+            optimised. The next metrics decide between equal trials, and then the earlier trial wins.
+        selection: the rule that chooses the evaluation which the summary reports (``trainer.selection``).
+        trials: the number of trials that must be completed.
         sampler: ``random`` or ``tpe``.
-        seed: of the sampler; the runs' own seed is an override.
-        finalists: of how many of the best trials the configuration is written, to be made again.
+        seed: the seed of the sampler; the seed of the runs is an override.
+        finalists: the number of best trials whose settings are written to a file.
 
     Raises:
-        UserError: something of another kind, or no such sampler, direction, rule or range.
+        UserError: a value has another type, or there is no such sampler, direction, rule or range.
     """
 
     name: str
@@ -68,12 +68,12 @@ class Definition:
 
     @property
     def metric(self) -> str:
-        """What is optimised."""
+        """The metric that is optimised."""
         return next(iter(self.objective))
 
     @property
     def rule(self) -> str:
-        """How the best trial is chosen, in words."""
+        """The rule that chooses the best trial, in words."""
         words = {"maximize": "highest", "minimize": "lowest"}
         parts = [f"{words[way]} {metric}" for metric, way in self.objective.items()]
         ties = " then ".join([*parts[1:], "the earlier trial"])
@@ -84,7 +84,7 @@ class Definition:
         return f"{parts[0]}, ties by {ties}; evaluation of each run: {self.selection}{oracle}"
 
     def content(self) -> dict[str, Any]:
-        """Everything that two halves of one search must share: all but how many trials and finalists."""
+        """The values that must stay the same during a search: all but ``trials`` and ``finalists``."""
         values = asdict(self)
         del values["trials"], values["finalists"]
         return {**values, "fixed": list(self.fixed)}
