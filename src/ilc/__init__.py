@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ilc.optim import TemporalMaskAdam
     from ilc.verification import verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AndMask",

@@ -78,6 +78,7 @@ PLACES = {
     "src/ilc/kernels/_sign_tile.py import_module": "numba's and llvmlite's own modules, by fixed names",
     "src/ilc/kernels/_sign_tile.py load": GENERATED,
     "src/lab/runs/__init__.py import_module": OF_THE_PROJECT,
+    "src/lab/runs/one_run/metrics/__init__.py import_module": OF_THE_PROJECT,
     "src/lab/runs/pool/cluster/options.py OmegaConf.load": ON_THE_COMMAND_LINE,
     "src/lab/runs/one_run/run_directory.py OmegaConf.create": IN_MEMORY,
     "src/lab/runs/one_run/run_files.py OmegaConf.create": "a stored config, no interpolation resolved: "

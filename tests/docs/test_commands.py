@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from docs.printed_files import printed_files
 from lab.configuration.compose import combinations, compose_experiment
 from lab.runs.search.search_file import load_definition
 from lab.runs.sweep.foreign_options import leave_out_foreign_options
@@ -118,11 +119,16 @@ def test_scripts_that_are_mentioned_exist(pages: list[Path], root: Path) -> None
     assert not {script: path for script, path in mentioned.items() if not (root / script).is_file()}
 
 
-def test_names_exist(commands: dict[str, list[str]], root: Path) -> None:
-    """Studies, searches, experts, benchmarks, figures."""
+def test_names_exist(commands: dict[str, list[str]], pages: list[Path], root: Path) -> None:
+    """Studies, searches, experts, benchmarks, figures. A page may print the file of a study."""
+    printed = {path for page in pages for path in printed_files(page)}
 
     def lies_in(folder: str, suffix: str = ".yaml") -> Callable[[str], bool]:
-        return lambda name: any(root.glob(f"{folder}/{name}{suffix}"))
+        def lies_there(name: str) -> bool:
+            pattern = f"{folder}/{name}{suffix}"
+            return any(root.glob(pattern)) or any(Path(path).match(pattern) for path in printed)
+
+        return lies_there
 
     def is_search(name: str) -> bool:
         return load_definition(name).name == name
@@ -160,15 +166,21 @@ def positional(command: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_overrides_compose(commands: dict[str, list[str]], root: Path) -> None:
+def test_overrides_compose(commands: dict[str, list[str]], pages: list[Path], root: Path) -> None:
     """Of all runs and sweeps that are printed, and of every table of runs that is committed.
+
+    Those that need a file which a page prints are run by test_extending.py.
 
     Composing takes a tenth of a second and does not look at plain values, so it is done once per experiment
     and key, where the key's own group has that choice.
     """
+    files = [Path(path) for page in pages for path in printed_files(page)]
+    printed = {f"{path.parent.name}={path.stem}" for path in files if path.suffix == ".yaml"}
     seen: set[tuple[str, ...]] = set()
     for command, place in {**commands, **commands_of_tables(root)}.items():
         if not re.search(r"(src/train|scripts/run_many)\.py", command) or PLACEHOLDER.search(command):
+            continue
+        if printed & {*command.split()}:
             continue
         is_sweep = "run_many" in command or " -m " in command
         for overrides in combinations(positional(command)):

@@ -30,3 +30,15 @@ def test_the_citation_is_whole_and_of_this_version(root: Path) -> None:
     readme = (root / "README.md").read_text()
     assert paper["title"] in readme
     assert all(author["family-names"] in readme for author in paper["authors"])
+
+
+def test_the_changelog_has_the_groups_of_keep_a_changelog(root: Path) -> None:
+    """One section per version, that of this version first; below each its groups, once and in order."""
+    text = (root / "CHANGELOG.md").read_text()
+    versions = re.findall(r"^## (?:Unreleased|(\d+\.\d+\.\d+))\b", text, re.M)
+    assert len(versions) == len(set(versions)) == text.count("\n## ")
+    assert next(version for version in versions if version) == ilc.__version__
+    order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    for section in text.split("\n## ")[1:]:
+        groups = re.findall(r"^### (.*)", section, re.M)
+        assert groups == [group for group in order if group in groups]

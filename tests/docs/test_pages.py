@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from docs.printed_files import printed_files
+
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 PATH = re.compile(r"`((?:src|conf|docs|results|scripts|notebooks|tests)/[\w./*-]+)`")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]*)\)")
@@ -63,9 +65,22 @@ def test_extras_named_in_the_pages_exist(pages: list[Path], root: Path) -> None:
 
 
 def test_files_named_in_the_pages_exist(pages: list[Path], root: Path) -> None:
-    """Those in code spans, of notebooks too. NAME stands for any, learned_step is the reader's own."""
+    """Those in code spans, of notebooks too. NAME stands for any; a page may print the file."""
     texts = [*pages, *(root / "notebooks").glob("*.ipynb")]
     named = {(text.name, path) for text in texts for path in PATH.findall(text.read_text())}
-    real = {(page, path) for page, path in named if not re.search(r"[A-Z]{2,}|learned_step", path)}
+    printed = {path for page in pages for path in printed_files(page)}
+    real = {(page, path) for page, path in named if not re.search(r"[A-Z]{2,}", path)}
+    real = {(page, path) for page, path in real if path not in printed}
     assert len(real) > 20
     assert not {(page, path) for page, path in real if not any(root.glob(path))}
+
+
+def test_lines_of_prose_are_short(pages: list[Path], root: Path) -> None:
+    """Tables, code and what is one long word or link are exempt."""
+    for page in [*pages, root / "CHANGELOG.md"]:
+        for line in FENCE.sub("", page.read_text()).splitlines():
+            if line.startswith(("|", "#", "![", "<!--")):
+                continue
+            words = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", lambda match: match[0].replace(" ", "_"), line)
+            may_break = " " in words.strip().removeprefix("- ")
+            assert len(line) <= 100 or not may_break, (page.name, line)

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 import torch
-import yaml
 from torch import nn
 
+from docs.printed_files import printed_files
+from lab.configuration.compose import compose_experiment
 from lab.runs import run
 from lab.runs.one_run.run_directory import RunDirectory
-from lab.runs.study.study_file import load_study
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -34,13 +34,17 @@ def test_snippets_of_the_gradients_page(root: Path) -> None:
         exec(compile(snippet, "gradients.md", "exec"), {})
 
 
-def test_method_of_the_extending_page_follows_its_steps(root: Path) -> None:
-    (snippet,) = (
-        text for text in blocks(root / "docs" / "extending.md", "python") if "(TrainingMethod)" in text
-    )
+def executed(root: Path, page: str, name: str) -> dict[str, Any]:
+    """What the printed file ``.../NAME.py`` of a page defines."""
+    (text,) = (text for path, text in printed_files(root / page).items() if path.endswith(f"/{name}.py"))
     namespace: dict[str, Any] = {}
-    exec(compile(snippet, "extending.md", "exec"), namespace)
-    method = namespace["LateAndMask"](agreement_threshold=0.9, warmup_steps=2)
+    exec(compile(text, name, "exec"), namespace)
+    return namespace
+
+
+def test_method_of_the_extending_page_follows_its_steps(root: Path) -> None:
+    late_and_mask = executed(root, "docs/extending.md", "late_and_mask")["LateAndMask"]
+    method = late_and_mask(agreement_threshold=0.9, warmup_steps=2)
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
     names = []
     for step in range(4):
@@ -53,13 +57,11 @@ def test_method_of_the_extending_page_follows_its_steps(root: Path) -> None:
 def test_the_readmes_aggregator_goes_through_the_readmes_sweep(
     root: Path, tmp_path: Path, tiny: tuple[str, ...]
 ) -> None:
-    """One file and one config of two words, beside a choice whose threshold it does not have."""
+    """Its class and its config, beside a choice whose threshold it does not have."""
     for folder in ("src", "conf"):
         shutil.copytree(root / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (snippet,) = (text for text in blocks(root / "README.md", "python") if "class MedianSign" in text)
-    (tmp_path / "src" / "ilc" / "aggregators" / "median_sign.py").write_text(snippet)
-    config = tmp_path / "conf" / "aggregator" / "median_sign.yaml"
-    config.write_text("_target_: ilc.aggregators.median_sign.MedianSign\n")
+    for path, text in printed_files(root / "README.md").items():
+        (tmp_path / path).write_text(text)
     swept = ("aggregator=and_mask,median_sign", "aggregator.agreement_threshold=0.5,0.9")
     subprocess.run(
         [sys.executable, str(tmp_path / "src" / "train.py"), "-m", *tiny, *swept],
@@ -69,40 +71,22 @@ def test_the_readmes_aggregator_goes_through_the_readmes_sweep(
         env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
     )
     runs = sorted(path.parent.name.split("-")[0] for path in tmp_path.rglob("summary.json"))
-    assert runs == ["MedianSign", "and_mask", "and_mask"]
-
-
-def test_study_of_the_extending_page_is_read(root: Path, tmp_path: Path) -> None:
-    (text,) = (text for text in blocks(root / "docs" / "extending.md", "yaml") if "scripts/study.py" in text)
-    path = tmp_path / "median_sign.yaml"
-    path.write_text(text)
-    assert load_study(str(path)).files == (
-        "spirals/median_sign_runs.csv",
-        "spirals/median_sign_curves.csv",
-    )
+    assert runs == ["and_mask", "and_mask", "median_sign"]
 
 
 @pytest.fixture
 def content(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The config of the page's own experiment, whose module lies in a folder of this test."""
-    page = root / "docs" / "extending.md"
-    (module,) = (text for text in blocks(page, "python") if "class LearnedStep" in text)
-    (config,) = (text for text in blocks(page, "yaml") if "name: learned_step" in text)
+    """The resolved config of the page's own experiment, read from outside the repository."""
+    files = printed_files(root / "docs" / "extending.md")
+    module = files["src/lab/experiments/learned_step/task.py"]
     (tmp_path / "learned_step_of_the_page.py").write_text(module)
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.invalidate_caches()
-    values: dict[str, Any] = yaml.safe_load(config)
-    del values["defaults"]
-    shared = {"seed": 0, "scale": "small", "device": "cpu", "threads": 1, "data_dir": "data"}
-    return {**shared, "logger": {"name": "none"}, **values, "task": "learned_step_of_the_page.LearnedStep"}
-
-
-def test_task_of_the_extending_page_learns(content: dict[str, Any], tmp_path: Path) -> None:
-    learned = run(content, tmp_path / "learned", "")
-    fixed = run({**content, "method": "fixed"}, tmp_path / "fixed", "")
-    assert learned["train/loss"] < 0.1 * fixed["train/loss"]
-    assert learned["step_size"] > 5 * fixed["step_size"]
-    assert learned["step"] == content["trainer"]["max_epochs"]
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "learned_step.yaml").write_text(files["conf/experiment/learned_step.yaml"])
+    place = f"hydra.searchpath=[file://{tmp_path}]"
+    task = "task=learned_step_of_the_page.LearnedStep"
+    return compose_experiment([place, "experiment=learned_step", task, "logger=none", "device=cpu"])
 
 
 def test_task_of_the_extending_page_continues(

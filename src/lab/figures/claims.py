@@ -15,14 +15,15 @@ from typing import NamedTuple
 import pandas as pd
 
 from lab.figures.discovery import PACKAGE, experiments, modules
+from lab.figures.pages import wrapped
 
 PAGE = Path("docs/claims.md")
 """Where the claims stand in full, from the repository's root."""
 
 HEAD = """# Claims
 
-Made by `make figures` from `results/`: the verdicts follow from the numbers by rules in
-`src/lab/experiments/*/claims/`. Nobody edits this page by hand.
+`make figures` makes this page from `results/`. The rules in `src/lab/experiments/*/claims/` turn
+the numbers into verdicts. Nobody edits this page by hand.
 """
 
 
@@ -133,7 +134,8 @@ def page(collected: dict[str, list[Claim]]) -> str:
 
 def _block(claim: Claim) -> str:
     lines = ("Claim", claim.claim), ("Paper", claim.paper), ("Ours", claim.ours), ("Verdict", claim.verdict)
-    return f"### {claim.short}\n\n" + "".join(f"- **{name}:** {text}\n" for name, text in lines)
+    items = (wrapped(f"- **{name}:** {text}", "  ") for name, text in lines)
+    return f"### {claim.short}\n\n" + "\n".join(items) + "\n"
 
 
 def anchor(heading: str) -> str:

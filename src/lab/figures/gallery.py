@@ -14,6 +14,7 @@ from typing import Any
 
 from lab.figures.claims import title_of
 from lab.figures.discovery import experiments, figure_modules, modules
+from lab.figures.pages import wrapped
 from lab.figures.studies import linked, studies_of
 
 PAGE = Path("docs/gallery.md")
@@ -21,8 +22,9 @@ PAGE = Path("docs/gallery.md")
 
 HEAD = """# Gallery
 
-Made by `make figures`: every figure, what it shows, and the study that makes its data. Nobody edits this page
-by hand. What was found is on the pages of the experiments and in [claims.md](claims.md).
+`make figures` makes this page: every figure, what it shows, and the study that makes its data.
+Nobody edits this page by hand. The pages of the experiments and [claims.md](claims.md) say what was
+found.
 """
 
 NO_FILE = "Drawn from formulas or generated data: no study."
@@ -87,4 +89,4 @@ def _block(name: str, experiment: str, files: Iterable[str]) -> str:
     makers = ", ".join(linked(study, "../") for study in studies_of(files))
     made = f"Study: {makers}." if makers else NO_FILE
     picture = f"![{sentence}](../results/{experiment}/figures/{name}.png)"
-    return f"### {name}\n\n{sentence} {made}\n\n{picture}\n"
+    return f"### {name}\n\n{wrapped(f'{sentence} {made}')}\n\n{picture}\n"

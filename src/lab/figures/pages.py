@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from pathlib import Path
 
 from ilc.errors import UserError
 
+WIDTH = 100
+"""Characters in a line of prose, at most."""
+
 MARKS = re.compile(r"(<!-- table:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)]+)\)")
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Prose in lines of at most ``WIDTH`` characters; all but the first begin with ``indent``."""
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def pages(root: Path) -> list[Path]:

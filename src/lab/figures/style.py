@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zlib import crc32
 
 import matplotlib as mpl
 import numpy as np
@@ -10,30 +11,52 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+FURTHER_COLORS = ("#661100", "#117733", "#6699CC", "#AA4499", "#44AA99", "#888888")
+"""Tol's, for methods that have no colour of their own."""
+
+
+class _Colors(dict[str, str]):
+    """Colours by name. A name that is missing always gets the same one of ``FURTHER_COLORS``."""
+
+    def __missing__(self, name: str) -> str:
+        return FURTHER_COLORS[crc32(name.encode()) % len(FURTHER_COLORS)]
+
+
+class _Labels(dict[str, str]):
+    """Labels by name. A name that is missing is its own label, with spaces between the words."""
+
+    def __missing__(self, name: str) -> str:
+        return name.replace("_", " ")
+
+
 # Okabe and Ito's palette: distinct under every common colour blindness. One colour per aggregator
 # everywhere, and a marker too, so that grey prints stay readable.
-COLORS = {
-    "mean": "#D55E00",
-    "and_mask": "#0072B2",
-    "xor_mask": "#CC79A7",
-    "geometric_mean": "#009E73",
-    "temporal_mask": "#56B4E9",
-    "irm_penalty": "#E69F00",
-    "dann": "#332288",  # Tol's indigo: Okabe and Ito's others are taken
-    "micro_batch_median": "#999933",  # Tol's olive
-    "gradient_agreement": "#882255",  # Tol's wine
-}
-LABELS = {
-    "mean": "mean (plain training)",
-    "and_mask": "AND-mask",
-    "xor_mask": "XOR-mask",
-    "geometric_mean": "geometric mean",
-    "temporal_mask": "temporal AND-mask",
-    "irm_penalty": "IRM",
-    "dann": "DANN",
-    "micro_batch_median": "median of micro-batches",
-    "gradient_agreement": "gradient agreement filtering",
-}
+COLORS = _Colors(
+    {
+        "mean": "#D55E00",
+        "and_mask": "#0072B2",
+        "xor_mask": "#CC79A7",
+        "geometric_mean": "#009E73",
+        "temporal_mask": "#56B4E9",
+        "irm_penalty": "#E69F00",
+        "dann": "#332288",  # Tol's indigo: Okabe and Ito's others are taken
+        "micro_batch_median": "#999933",  # Tol's olive
+        "gradient_agreement": "#882255",  # Tol's wine
+    }
+)
+LABELS = _Labels(
+    {
+        "mean": "mean (plain training)",
+        "and_mask": "AND-mask",
+        "xor_mask": "XOR-mask",
+        "geometric_mean": "geometric mean",
+        "temporal_mask": "temporal AND-mask",
+        "irm_penalty": "IRM",
+        "dann": "DANN",
+        "micro_batch_median": "median of micro-batches",
+        "gradient_agreement": "gradient agreement filtering",
+    }
+)
 GREY = "#666666"
 
 _SETTINGS: Any = {

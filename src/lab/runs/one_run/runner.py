@@ -20,6 +20,7 @@ from lab.machine.stop_signals import Stopped, finish_first, stop_requested
 from lab.machine.subnormals import subnormals_are_zero
 from lab.runs.one_run.device import choose_device, peak_memory_mb
 from lab.runs.one_run.loggers import Logger, make_logger
+from lab.runs.one_run.metrics import with_every_metric
 from lab.runs.one_run.movement import nothing_moved, weights_sha256
 from lab.runs.one_run.progress import EpochProgress
 from lab.runs.one_run.provenance import data_identity, provenance
@@ -177,7 +178,7 @@ class _Run:
 
         If the process is killed between the two, the evaluation is made again, and nothing is lost.
         """
-        metrics = {"step": self._task.step, "epoch": self._epoch, **seen, **self._task.evaluate()}
+        metrics = {"step": self._task.step, "epoch": self._epoch, **seen, **with_every_metric(self._task)}
         seconds = time.monotonic() - self._began
         self._evaluations.append(metrics)
         self._directory.append_metrics(metrics)

@@ -1,0 +1,19 @@
+"""A method that nobody gave a colour and a label has both."""
+
+from __future__ import annotations
+
+import json
+
+from lab.figures.style import COLORS, FURTHER_COLORS, LABELS
+
+
+def test_an_unknown_method_has_the_same_colour_each_time_and_its_name_as_label() -> None:
+    known = dict(COLORS)
+    assert COLORS["median_sign"] == COLORS["median_sign"]
+    assert COLORS["median_sign"] in FURTHER_COLORS
+    assert LABELS["median_sign"] == "median sign"
+    assert dict(COLORS) == known == json.loads(json.dumps(COLORS))
+
+
+def test_no_method_of_its_own_colour_shares_it() -> None:
+    assert not {*COLORS.values()} & {*FURTHER_COLORS}
