@@ -16,12 +16,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from lab.configuration.command_line import command_parser, run_command
 from lab.data.download import file_md5
 from lab.data.fashion_mnist import PART, PART_FILES, fashion_mnist_images
 from lab.data.images import N_CLASSES
 from lab.files.atomic import write_atomically
+from lab.machine.seeding import generator_for
 
 PER_CLASS = {"train": 960, "test": 200}
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.errors import UserError
 from lab.data.digits import DigitImages, embedded_digits
 from lab.data.environments import Environments, Split
 from lab.data.mnist import mnist_digits, mnist_is_at_hand
+from lab.machine.seeding import generator_for
 
 SOURCES = ("auto", "mnist", "digits")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.errors import UserError
 from lab.data.cifar10 import cifar10_images, cifar10_is_at_hand
 from lab.data.cifar10_jpeg import cifar10_jpeg_images, cifar10_jpeg_is_at_hand
 from lab.data.environments import Environments, Split
 from lab.data.fashion_mnist import embedded_images, fashion_mnist_images, fashion_mnist_is_at_hand
 from lab.data.images import N_CLASSES, LabelledImages, PixelScale, averaged
+from lab.machine.seeding import generator_for
 
 NAMES = {
     "cifar10": "CIFAR-10",

@@ -12,9 +12,9 @@ import math
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.errors import UserError
 from lab.data.environments import Environments, Split, check_size
+from lab.machine.seeding import generator_for
 
 TEST_SCALES = (0.01, 0.1, 1.0)
 

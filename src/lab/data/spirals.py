@@ -13,9 +13,9 @@ import math
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.errors import UserError
 from lab.data.environments import Environments, Split, check_size
+from lab.machine.seeding import generator_for
 
 MECHANISM_DIMENSIONS = 2
 

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from ilc import distributed
 from ilc._processes import Processes
-from ilc._seeding import seed_for
 from ilc.aggregators import Aggregator
 from ilc.gradients import BackwardResult, backward
 from ilc.objectives import ObjectiveFunction
+from lab.machine.seeding import seed_for
 
 
 def backward_shared_by_processes(

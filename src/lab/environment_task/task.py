@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn, optim
 
 from ilc._processes import current
-from ilc._seeding import generator_for, seed_for
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from ilc.gradients import WAYS
@@ -26,6 +25,7 @@ from lab.environment_task.method import TrainingMethod, as_method
 from lab.environment_task.optimizer import build_optimizer
 from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
+from lab.machine.seeding import generator_for, seed_for
 from lab.machine.stop_signals import stop_requested
 from lab.runs.one_run.random_state import seed_everything
 from lab.runs.one_run.run_options import RunOptions

@@ -20,7 +20,6 @@ from numpy.lib.format import open_memmap
 from rich.console import Console
 from rich.progress import track
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.experiments.coinrun.collection_plan import HORIZON, CollectionOptions, Shard, shards
 from lab.experiments.coinrun.expert import Expert
@@ -30,6 +29,7 @@ from lab.experiments.coinrun.manifest import MANIFEST, damaged, hashes, read_man
 from lab.experiments.coinrun.play import draw_actions
 from lab.files.atomic import write_json
 from lab.files.locked import locked
+from lab.machine.seeding import seed_for
 from lab.runs.pool.job import Job
 from lab.runs.pool.jobs import run_jobs
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_VALIDATION
+from lab.machine.seeding import seed_for
 
 HORIZON = 128
 """Steps that each game plays: a few episodes."""

@@ -13,11 +13,11 @@ import pandas as pd
 import torch
 from rich.console import Console
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.experiments.coinrun.expert_options import ExpertOptions
 from lab.files.atomic import write_text
 from lab.files.sealed import load_sealed, save_sealed
+from lab.machine.seeding import seed_for
 
 from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
 

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from ilc._seeding import seed_for
 from lab.experiments.coinrun.expert_options import ExpertOptions
 from lab.experiments.coinrun.expert_patches import PatchVecEnv
 from lab.experiments.coinrun.expert_record import ExpertRecord
@@ -16,6 +15,7 @@ from lab.experiments.coinrun.expert_unseen import UnseenLevels
 from lab.experiments.coinrun.levels import EXPERT_TRAIN
 from lab.experiments.coinrun.network import ExpertNetwork, convolutions, image_of
 from lab.experiments.coinrun.procgen_env import CoinRunVecEnv
+from lab.machine.seeding import seed_for
 
 from stable_baselines3 import PPO  # isort: skip
 from stable_baselines3.common.logger import Logger  # isort: skip

@@ -10,8 +10,8 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.errors import UserError
+from lab.machine.seeding import generator_for
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.files.atomic import in_memory, write_atomically, write_json
 from lab.files.locked import locked
+from lab.machine.seeding import seed_for
 
 ENVIRONMENTS = ("Swimmer-v4", "Walker2d-v4", "Hopper-v4", "HalfCheetah-v4")
 STEPS = 16

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ilc._seeding import seed_for
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
 from lab.configuration.section import Section
@@ -18,6 +17,7 @@ from lab.experiments.linear_unit_tests.draws import options_of, starting_weights
 from lab.experiments.linear_unit_tests.methods import METHODS, method_of
 from lab.experiments.linear_unit_tests.selection import best_draw, summary
 from lab.experiments.linear_unit_tests.steps import Models, train
+from lab.machine.seeding import seed_for
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.task import Metrics
 

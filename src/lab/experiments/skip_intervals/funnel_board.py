@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from rich.progress import track
 from torch import Tensor
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.experiments.skip_intervals.domain import DomainData
 from lab.experiments.skip_intervals.funnel_course import (
@@ -29,6 +28,7 @@ from lab.experiments.skip_intervals.funnel_course import (
 from lab.experiments.skip_intervals.funnel_physics import PERTURBED, STANDARD, Bounciness, fall
 from lab.experiments.skip_intervals.kept import kept
 from lab.experiments.skip_intervals.trajectories import Trajectories
+from lab.machine.seeding import seed_for
 
 Bytes = NDArray[np.uint8]
 BLUE, CYAN, WHITE = (np.array(color, np.uint8)[:, None, None] for color in ((0, 0, 1), (0, 1, 1), (1, 1, 1)))

@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.experiments.skip_intervals.domain import DomainData
 from lab.experiments.skip_intervals.kept import kept
@@ -18,6 +17,7 @@ from lab.experiments.skip_intervals.room_frames import Bytes, RoomSizes, floor_p
 from lab.experiments.skip_intervals.room_layouts import layouts
 from lab.experiments.skip_intervals.room_motion import motion, waypoints
 from lab.experiments.skip_intervals.trajectories import Trajectories
+from lab.machine.seeding import seed_for
 
 CHUNK = 100
 """Trajectories drawn at a time."""

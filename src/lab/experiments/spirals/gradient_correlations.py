@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ilc._seeding import generator_for, seed_for
 from ilc.aggregators import Aggregator, GradientStatistics, Mean
 from ilc.gradients import vectorized
 from lab.data import Environments, make_spirals
 from lab.experiments.spirals.signals import mechanism_only, shortcut_only
+from lab.machine.seeding import generator_for, seed_for
 from lab.models import MLP
 
 

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ilc._seeding import seed_for
 from ilc.consistency._derivatives import Loss
 from ilc.errors import UserError
 from lab.data import make_linear_sem
+from lab.machine.seeding import seed_for
 
 METHODS: dict[str, float | None] = {
     "mean": None,

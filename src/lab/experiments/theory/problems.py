@@ -10,13 +10,13 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from ilc._seeding import generator_for, seed_for
 from ilc.consistency._derivatives import Loss
 from ilc.errors import UserError
 from ilc.objectives._irm import squared_norm
 from lab.data import make_spirals
 from lab.experiments.theory import landscape, linear_regression
 from lab.experiments.theory.many_seeds import Schedule, SeedRisk
+from lab.machine.seeding import generator_for, seed_for
 from lab.models import MLP
 
 HIDDEN_UNITS = 12

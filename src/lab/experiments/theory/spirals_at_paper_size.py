@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.consistency._derivatives import Loss
 from ilc.consistency._large import LowRankExpansion, expand
 from ilc.consistency._network import environment_losses
 from ilc.objectives import RISKS
 from lab.experiments.measurement import trained
+from lab.machine.seeding import generator_for
 
 METHODS: dict[str, float | None] = {"mean": None, "and_mask": 0.9, "geometric_mean": 0.9}
 """Aggregators and their agreement thresholds."""

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.configuration.stored_targets import check_stored_targets
+from lab.machine.seeding import seed_for
 from lab.runs.one_run.provenance import data_identity
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
 from lab.runs.one_run.run_directory import RunDirectory

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import torch
 
 from ilc._processes import Processes, joined
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.machine.memory_reuse import keep_freed_memory
+from lab.machine.seeding import seed_for
 from lab.machine.stop_signals import Stopped, finish_first, stop_requested
 from lab.machine.subnormals import subnormals_are_zero
 from lab.runs.one_run.device import choose_device, peak_memory_mb

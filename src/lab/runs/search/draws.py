@@ -9,7 +9,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
-from ilc._seeding import seed_for
+from lab.machine.seeding import seed_for
 from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.space import Value, draw
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from ilc._seeding import seed_for
 from ilc.errors import UserError
 from lab.experiments.coinrun import collect as collecting
 from lab.experiments.coinrun import collection_plan as plan
@@ -20,6 +19,7 @@ from lab.experiments.coinrun.expert import Expert, load_expert, save_expert
 from lab.experiments.coinrun.game import frames_of, make_pinned_game
 from lab.experiments.coinrun.network import ExpertNetwork
 from lab.experiments.coinrun.play import draw_actions
+from lab.machine.seeding import seed_for
 
 OPTIONS = CollectionOptions(n_levels=6, states_per_level=20, n_test=40, n_validation=30, seed=0)
 SPLITS = ("train", "test", "validation")

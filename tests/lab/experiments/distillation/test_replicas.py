@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ilc._seeding import generator_for
 from lab.experiments.distillation.mujoco_teacher import TrajectoryTeacher
 from lab.experiments.distillation.replicas import Convolution, Linear, Perceptron
+from lab.machine.seeding import generator_for
 
 
 def generators(*seeds: int) -> list[torch.Generator]:

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ilc._seeding import generator_for
 from ilc.aggregators import AndMask, Mean, XorMask
 from ilc.errors import UserError
 from lab.data import Environments
@@ -27,6 +26,7 @@ from lab.experiments.spirals.gradient_correlations import (
 )
 from lab.experiments.spirals.measurements import correlations
 from lab.experiments.spirals.signals import mechanism_only, shortcut_only
+from lab.machine.seeding import generator_for
 
 Small = tuple[nn.Module, Environments, SignalGradients]
 

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ilc._seeding import generator_for
 from ilc.errors import UserError
 from lab.experiments.distillation.examples import Examples, ProblemData, Replicas
 from lab.experiments.distillation.mujoco_rollouts import STEPS, rollouts
 from lab.experiments.distillation.mujoco_teacher import TrajectoryTeacher
 from lab.experiments.distillation.replicas import Linear
 from lab.experiments.distillation.teaching_losses import gated_squared_error
+from lab.machine.seeding import generator_for
 
 BINS = 32
 

@@ -11,7 +11,6 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.aggregators import AndMask, XorMask
 from ilc.errors import UserError
 from lab.experiments.measurement import Parts, Tables
@@ -22,6 +21,7 @@ from lab.experiments.spirals.gradient_correlations import (
     network_and_spirals,
     signal_gradients,
 )
+from lab.machine.seeding import generator_for
 
 N_ENVIRONMENTS = 16
 # Signs of 16 environments add up to an even number, so these are all the masks that differ. The

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ilc._seeding import generator_for
 from ilc.aggregators import AndMask
 from lab.figures.claims import Claim
+from lab.machine.seeding import generator_for
 
 N_PROBLEMS, N_ENVIRONMENTS, N_PARAMETERS, N_STEPS = 100, 8, 20, 200
 THRESHOLDS = (0.25, 0.5, 1.0)

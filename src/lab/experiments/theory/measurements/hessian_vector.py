@@ -12,11 +12,11 @@ from functools import partial
 
 import pandas as pd
 
-from ilc._seeding import generator_for
 from ilc.consistency._large import expand
 from ilc.consistency._second_order import score_expansions
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.theory.spirals_at_paper_size import train_network
+from lab.machine.seeding import generator_for
 
 METHODS = ("mean", "and_mask")
 EPSILON = 0.01
