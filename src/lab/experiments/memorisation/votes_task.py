@@ -73,10 +73,8 @@ class VotesTask(EnvironmentTask):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the usual state and the rows so far."""
-        return {
-            **super().state_dict(),
-            "compared": getattr(self, "compared", []),
-        }  # None before step 1.
+        # There are no rows before the first step.
+        return {**super().state_dict(), "compared": getattr(self, "compared", [])}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
