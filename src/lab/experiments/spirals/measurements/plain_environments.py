@@ -11,10 +11,12 @@ from lab.experiments.spirals.readings import CHOSEN
 
 
 def parts(seeds: int = 5) -> Parts:
-    """``spirals/environments_plain.csv``: a part per number of environments, two minutes each.
+    """Return the parts of ``spirals/environments_plain.csv``: one per number of environments.
+
+    Each part takes two minutes.
 
     Args:
-        seeds: how many, from 0 (paper: 5).
+        seeds: the number of seeds, which begin with 0 (paper: 5).
     """
     return {f"{size}": partial(_train, size, seeds) for size in SIZES}
 
