@@ -1,4 +1,4 @@
-"""MNIST: found in ``data_dir`` or downloaded from torchvision's mirror, as digits for Colored MNIST."""
+"""MNIST as digits for Colored MNIST. The files are found in ``data_dir`` or downloaded from a mirror."""
 
 from __future__ import annotations
 

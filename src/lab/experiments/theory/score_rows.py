@@ -1,4 +1,4 @@
-"""Rows of the tables of scored solutions: risks, and the score for every epsilon and damping."""
+"""The rows of the tables of scored solutions: risks, and a score for every epsilon and damping."""
 
 from __future__ import annotations
 

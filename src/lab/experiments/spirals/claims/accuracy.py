@@ -1,4 +1,4 @@
-"""Claims about the accuracy of section 3.1's methods, with verdicts that the numbers decide."""
+"""The claims about the accuracy of section 3.1's methods, with verdicts that the numbers decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims about the gradients of an untrained network on the spirals; the numbers decide the verdicts."""
+"""The claims about the gradients of an untrained network on the spirals. The numbers decide the verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Correlations of masked gradients with those of the mechanism and of the shortcuts, untrained (figure 7).
+"""Correlations of masked gradients with each signal's gradient, in untrained networks (figure 7).
+
+The signals are the mechanism and the shortcuts.
 
 A seed decides data and network, and the rows of a seed do not depend on other seeds. So each seed is a part
 of its own, which takes seconds.

@@ -1,4 +1,7 @@
-"""Plain training by the number of environments (figure 15), in steps of 128 examples of all of them."""
+"""Plain training by the number of environments (figure 15).
+
+A step has 128 examples of all environments together.
+"""
 
 from __future__ import annotations
 

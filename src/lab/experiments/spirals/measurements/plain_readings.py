@@ -1,4 +1,7 @@
-"""Plain training with many environments under every reading of the data, in steps of 128 examples of all."""
+"""Plain training with many environments under every reading of the data.
+
+A step has 128 examples of all environments together.
+"""
 
 from __future__ import annotations
 
