@@ -1,4 +1,4 @@
-"""Datasets: one per file. Each makes ``Environments``."""
+"""The datasets, one per file. Each function ``make_NAME`` returns ``Environments``."""
 
 from lab.data.any_environment_batches import AnyEnvironmentBatches
 from lab.data.batches import Batches

@@ -10,7 +10,10 @@ from lab.data.example_batches import ExampleBatches
 
 
 class AnyEnvironmentBatches(ExampleBatches):
-    """Batches ``[1, B, ...]`` of all training examples, so that B may be smaller than E."""
+    """Batches ``[1, B, ...]`` drawn from all training examples, whatever their environments are.
+
+    So B may be smaller than E.
+    """
 
     counts = "examples per step, of any environments"
 

@@ -13,14 +13,16 @@ from lab.data.environments import Environments
 
 
 class Batches:
-    """One iteration is one epoch: batches of inputs and targets of the training data, with a first axis E.
+    """An iterable over batches of the training data. One iteration over it is one epoch.
+
+    It yields pairs of inputs and targets, whose first axis is E.
 
     The order comes from one generator on the CPU, so it is the same on every device.
 
     Args:
         environments: the data.
-        batch_size: B; the subclass says what it counts. None for as many as there are.
-        generator: the random number generator of the order.
+        batch_size: B; the subclass says what it counts. None takes the largest possible size.
+        generator: the random number generator that decides the order.
         device: the device of the batches; None for the device of the data.
 
     Raises:
@@ -30,7 +32,7 @@ class Batches:
     counts: ClassVar[str]
     """What the batch size counts, for messages."""
     limit: ClassVar[str] = "examples_per_environment"
-    """What it cannot exceed, for messages."""
+    """What the batch size cannot exceed, for messages."""
 
     def __init__(
         self,
@@ -51,11 +53,11 @@ class Batches:
         self._device = environments.inputs.device if device is None else device
 
     def _available(self, environments: Environments) -> int:
-        """The largest possible batch size."""
+        """Return the largest possible batch size."""
         return environments.examples_per_environment
 
     def __len__(self) -> int:
-        """The number of steps per epoch."""
+        """Return the number of steps per epoch."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
@@ -63,13 +65,13 @@ class Batches:
         raise NotImplementedError
 
     def _ready(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """A batch on the right device, with inputs that a model can take."""
+        """Return the batch on the right device, with inputs that a model can take."""
         return self._data.prepared(inputs.to(self._device)), targets.to(self._device)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The state of the generator."""
+        """Return the state of the generator."""
         return {"generator": self._generator.get_state()}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Continue with a saved order."""
+        """Continue from a saved state of the generator."""
         self._generator.set_state(state["generator"])

@@ -1,4 +1,4 @@
-"""CIFAR-10: found in ``data_dir`` or downloaded, checked by hash, decoded once."""
+"""CIFAR-10. The files are found in ``data_dir`` or downloaded, checked by their hash and decoded once."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from lab.machine.torchvision_import import import_torchvision
 
 
 def cifar10_is_at_hand(data_dir: str, seconds: float) -> bool:
-    """Whether the files are there in some form, or else the server answers within ``seconds``."""
+    """Return whether the files are there in some form, or else the server answers within ``seconds``."""
     dataset, folder = _torchvision_cifar10(), Path(data_dir)
     names = (dataset.base_folder, dataset.filename, _decoded_name())
     return any((folder / name).exists() for name in names) or server_answers(dataset.url, seconds)
 
 
 def cifar10_images(data_dir: str) -> dict[str, LabelledImages]:
-    """The parts ``train`` (50,000 images) and ``test`` (10,000).
+    """Return the parts ``train`` (50,000 images) and ``test`` (10,000).
 
-    What torchvision keeps in ``data_dir`` is used as it is. The first call decodes it into one file
-    beside it, which later calls read at once.
+    The files that torchvision keeps in ``data_dir`` are used as they are. The first call decodes them into
+    one file beside them. Later calls read that file.
 
     Raises:
         UserError: the files are not there and cannot be downloaded, or one is damaged.
@@ -40,7 +40,7 @@ def _decode(data_dir: str, train: bool) -> LabelledImages:
     if not (folder / dataset.base_folder).exists():
         _unpack(folder)
     try:
-        loaded = dataset(data_dir, train=train)  # Checks the hash of every file before it reads any.
+        loaded = dataset(data_dir, train=train)  # This checks the hash of every file before it reads any.
     except RuntimeError as error:
         raise UserError(
             f"{folder / dataset.base_folder} is damaged or incomplete: remove it and give the same command"
@@ -50,7 +50,7 @@ def _decode(data_dir: str, train: bool) -> LabelledImages:
 
 
 def _unpack(folder: Path) -> None:
-    """Put torchvision's folder in place, in one step, downloading the archive first if need be."""
+    """Put torchvision's folder in place in one step. The archive is downloaded first if it is missing."""
     dataset = _torchvision_cifar10()
     archive = folder / dataset.filename
     try:
@@ -73,7 +73,7 @@ def _unpack(folder: Path) -> None:
 
 
 def _decoded_name() -> str:
-    # Named after the archive's hash, so that another version could not be mistaken for this one.
+    # The name contains the archive's hash, so that another version cannot be mistaken for this one.
     return f"cifar-10-{_torchvision_cifar10().tgz_md5[:8]}.pt"
 
 

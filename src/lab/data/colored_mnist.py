@@ -1,9 +1,10 @@
 """Colored MNIST: the digit predicts the label in every environment, the colour only in some.
 
-Arjovsky et al., Invariant Risk Minimization, section 5.2. The label is whether the digit is below
-5, flipped with probability 0.25. The colour agrees with that label except with probability 0.2 and
-0.1 in the training environments, and 0.9 in the test environment. Predicting by colour is right for
-85 % of the training examples and 10 % of the test examples; predicting by digit is right for 75 % everywhere.
+The source is Arjovsky et al., Invariant Risk Minimization, section 5.2. The label says whether the digit is
+below 5, and is flipped with probability 0.25. The colour disagrees with this label with probability 0.2 and
+0.1 in the training environments, and with probability 0.9 in the test environment. A prediction by colour is
+right for 85 % of the training examples and 10 % of the test examples. A prediction by digit is right for 75 %
+of the examples everywhere.
 """
 
 from __future__ import annotations
@@ -35,28 +36,29 @@ def make_colored_mnist(
 ) -> Environments:
     """Generate the environments; inputs ``[E, N, 2 * 14 * 14]``, labels 0 and 1.
 
-    Every original image belongs to one environment only. Evaluation splits: ``train_cP`` for each
-    training environment of colour noise P, ``validation`` and ``test``.
+    Every original image belongs to one environment only. The evaluation splits are ``train_cP`` for each
+    training environment with colour noise P, ``validation`` and ``test``.
 
     Args:
-        seed: of the split, the label noise, the colours and the order of the examples.
-        data_dir: where MNIST is looked for and downloaded to.
-        source: ``mnist``; ``digits`` for scikit-learn's; ``auto`` prefers MNIST when it can be had.
+        seed: the seed of the split, the label noise, the colours and the order of the examples.
+        data_dir: the folder in which MNIST is looked for, and to which it is downloaded.
+        source: ``mnist``; ``digits`` for the digits of scikit-learn; ``auto`` takes MNIST where the files are
+            there or can be downloaded, and else the digits.
         n_environments: E; colour noise falls linearly from the first to the last.
-        examples_per_environment: N; None for all there are.
+        examples_per_environment: N; None takes all examples that there are.
         label_noise: probability that a label is flipped.
-        largest_color_noise: probability that the colour disagrees with the label, environment 1.
-        smallest_color_noise: the same in environment E.
-        validation_color_noise: the same in the validation environment. Deviation: the
-            reimplementation proposes a fourth environment and leaves its colours open; at 0.5
-            they say nothing.
-        test_color_noise: the same in the test environment.
-        grayscale: leave the colour out, inputs ``[E, N, 14 * 14]``: the oracle that knows what
-            not to look at.
+        largest_color_noise: probability that the colour disagrees with the label in environment 1.
+        smallest_color_noise: the same probability in environment E.
+        validation_color_noise: the same probability in the validation environment. Deviation: the
+            reimplementation proposes a fourth environment and leaves its colours open. At 0.5 the colours
+            hold no information about the label.
+        test_color_noise: the same probability in the test environment.
+        grayscale: leave the colour out, so that the inputs are ``[E, N, 14 * 14]``. A network trained on them
+            is the oracle, which cannot use the colour.
 
     Raises:
-        UserError: an unknown source, MNIST that cannot be had, a probability outside [0, 1], more
-            examples than there are.
+        UserError: the source is unknown, MNIST cannot be found or downloaded, a probability lies outside
+            [0, 1], or more examples are asked for than there are.
     """
     noises = (
         label_noise,
@@ -119,7 +121,7 @@ def _paint(
     random: torch.Generator,
     n: int | None,
 ) -> Split:
-    """Label and colour all versions of all images, in random order; the first ``n`` of them."""
+    """Label and colour all versions of all images in random order, and return the first ``n`` of them."""
     m, copies = part.images.shape[:2]
     order = torch.randperm(m * copies, generator=random)[:n]
     images = part.images.flatten(0, 1)[order].flatten(1)

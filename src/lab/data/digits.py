@@ -1,7 +1,7 @@
-"""scikit-learn's handwritten digits: the real images that come with the installation.
+"""scikit-learn's handwritten digits: real images that come with the installation.
 
-1,797 images of 8 x 8 pixels. Split first, then each part enlarged by small shifts and rotations,
-so that no form of a test digit is ever trained on.
+There are 1,797 images of 8 x 8 pixels. They are first split into parts. Then small shifts and rotations of
+the images are added to each part. So no version of a test digit is ever trained on.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ class DigitImages(NamedTuple):
 
 
 def embedded_digits(random: torch.Generator) -> dict[str, DigitImages]:
-    """The parts ``train`` (1,100 originals), ``validation`` (297) and ``test`` (400), tenfold enlarged."""
-    # Slow to import, and only this source needs it.
+    """Return the parts ``train`` (1,100 originals), ``validation`` (297) and ``test`` (400).
+
+    Each original has ten versions.
+    """
+    # The import is slow, and only this source needs it.
     from sklearn.datasets import load_digits
 
     loaded = load_digits()
@@ -49,14 +52,14 @@ def enlarge(
     largest_angle: float = 12.0,
     largest_shift: float = 1.0,
 ) -> Tensor:
-    """Versions ``[M, copies, 14, 14]`` of images ``[M, 1, H, W]``; the first of each is only resized.
+    """Return versions ``[M, copies, 14, 14]`` of images ``[M, 1, H, W]``. The first version is only resized.
 
     Args:
-        images: what to enlarge.
-        random: CPU generator.
-        copies: versions of each image.
-        largest_angle: of the rotation, in degrees.
-        largest_shift: along each axis, in pixels of the result.
+        images: the original images.
+        random: a random number generator on the CPU.
+        copies: the number of versions of each image.
+        largest_angle: the largest angle of a rotation, in degrees.
+        largest_shift: the largest shift along each axis, in pixels of the result.
     """
     m = len(images)
     angle = _uniform((m, copies), math.radians(largest_angle), random)

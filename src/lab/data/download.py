@@ -1,4 +1,4 @@
-"""Downloads files: each is checked by its hash, and an interrupted download is continued."""
+"""Download files. Each file is checked by its hash, and an interrupted download is continued."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIECE = 2**20
 
 
 def server_answers(url: str, seconds: float = SECONDS_TO_DECIDE) -> bool:
-    """Whether the server behind ``url`` answers within that many seconds."""
+    """Return whether the server behind ``url`` answers within that many seconds."""
     answers = threading.Event()
 
     def ask() -> None:
@@ -26,11 +26,11 @@ def server_answers(url: str, seconds: float = SECONDS_TO_DECIDE) -> bool:
             with urllib.request.urlopen(request, timeout=seconds):
                 answers.set()
         except urllib.error.HTTPError:
-            answers.set()  # It refuses the page, but it is there.
+            answers.set()  # The server refuses the page, but it is there.
         except OSError:
             pass
 
-    # In a thread of its own because looking up a name knows no timeout.
+    # The request has its own thread, because looking up a host name has no timeout.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(seconds)
@@ -40,10 +40,12 @@ def server_answers(url: str, seconds: float = SECONDS_TO_DECIDE) -> bool:
 def download(url: str, path: Path, md5: str) -> None:
     """Download ``url`` to ``path``. The file appears only when it is whole and its hash is right.
 
-    The unfinished file of an interrupted download stays beside it as ``.NAME.part``, and is continued.
+    If a download is interrupted, the unfinished file stays beside ``path`` as ``.NAME.part``. The next call
+    continues it.
 
     Raises:
-        OSError: no network, no answer for half a minute, a full disk, a file of another hash.
+        OSError: there is no network, there is no answer for half a minute, the disk is full, or the file has
+            another hash.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.part")
@@ -52,7 +54,7 @@ def download(url: str, path: Path, md5: str) -> None:
     try:
         _fetch(request, partial, done)
     except urllib.error.HTTPError as error:
-        if error.code != 416:  # Nothing is left to fetch: only the check was missing.
+        if error.code != 416:  # Nothing is left to fetch; only the check was missing.
             raise
     found = file_md5(partial)
     if found != md5:
@@ -67,7 +69,7 @@ def _fetch(request: urllib.request.Request, partial: Path, done: int) -> None:
         urllib.request.urlopen(request, timeout=SECONDS_OF_SILENCE) as answer,
         Progress(*columns, disable=not sys.stdout.isatty()) as bar,
     ):
-        done = done if answer.status == 206 else 0  # A server without ranges begins anew.
+        done = done if answer.status == 206 else 0  # A server that cannot send ranges sends the whole file.
         length = answer.headers.get("Content-Length")
         total = None if length is None else done + int(length)
         task = bar.add_task(partial.name.strip(".").removesuffix(".part"), completed=done, total=total)
@@ -80,6 +82,6 @@ def _fetch(request: urllib.request.Request, partial: Path, done: int) -> None:
 
 
 def file_md5(path: Path) -> str:
-    """MD5 of a file, in hexadecimal."""
+    """Return the MD5 of a file, in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()

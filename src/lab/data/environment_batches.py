@@ -20,7 +20,7 @@ class EnvironmentBatches(Batches):
     counts = "examples per environment and step"
 
     def __len__(self) -> int:
-        """The number of steps per epoch."""
+        """Return the number of steps per epoch."""
         return math.ceil(self._data.examples_per_environment / self._batch_size)
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,4 +1,4 @@
-"""The result of every dataset: training environments, and evaluation splits with names."""
+"""The form in which every dataset is returned: training environments and named evaluation splits."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lab.machine.free_memory import check_memory
 
 @dataclass(frozen=True)
 class Split:
-    """Examples for evaluation: inputs ``[M, ...]``, targets ``[M, ...]``.
+    """Examples for evaluation: inputs ``[M, ...]`` and targets ``[M, ...]``.
 
-    ``parts`` holds masks by name, bool ``[M]``: the accuracy of these examples is also reported. ``scale``
-    turns images of bytes into the numbers that a model takes.
+    ``parts`` holds masks by name, bool ``[M]``. The accuracy on the examples of each mask is reported too.
+    ``scale`` turns images of bytes into the numbers that a model takes.
     """
 
     inputs: Tensor
@@ -32,13 +32,13 @@ class Split:
         return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
 
     def to(self, device: torch.device) -> Split:
-        """The same examples on another device."""
+        """Return the same examples on another device."""
         parts = {name: part.to(device) for name, part in self.parts.items()}
         scale = None if self.scale is None else self.scale.to(device)
         return Split(self.inputs.to(device), self.targets.to(device), parts, scale)
 
     def spread(self, n: int | None) -> Split:
-        """At most ``n`` of the examples, evenly spread over the split; None for all."""
+        """Return at most ``n`` of the examples, evenly spread over the split; None returns all."""
         if n is None or n >= len(self.inputs):
             return self
         rows = torch.arange(n, device=self.inputs.device) * len(self.inputs) // n
@@ -58,19 +58,19 @@ class Environments:
     Attributes:
         inputs: ``[E, N, ...]``.
         targets: ``[E, N, ...]``, class indices (int64) for classification.
-        evaluation: the evaluation splits by name; there is always one called ``test``.
-        source: the origin of the data, in words; it is written into every run, table and figure.
+        evaluation: the evaluation splits by name. One of them is always called ``test``.
+        source: the origin of the data in words. It is written into every run, table and figure.
         parts: masks of the pooled training examples by name, bool ``[E * N]``; see ``Split``.
-        references: constants to compare metrics with, such as the lowest possible risk; every summary holds
-            them.
+        references: constants that metrics can be compared with, such as the lowest possible risk. Every
+            summary holds them.
         distributions: whether the targets are probabilities ``[E, N, C]`` rather than numbers.
-        scale: what inputs that are bytes go through, batch by batch, before a model sees them; None for
-            inputs that a model takes as they are.
-        in_file: the tensors are files mapped into memory, larger than it perhaps: they stay where
-            they are, and only batches are moved to a device.
+        scale: the function that turns inputs of bytes into numbers, batch by batch, before a model sees them.
+            None means that a model takes the inputs as they are.
+        in_file: whether the tensors are files mapped into memory. Such files may be larger than the memory,
+            so they stay where they are, and only batches are moved to a device.
 
     Raises:
-        UserError: shapes do not match, an empty environment, or values that are not finite.
+        UserError: shapes do not match, an environment is empty, or values are not finite.
     """
 
     inputs: Tensor
@@ -111,7 +111,7 @@ class Environments:
 
     @property
     def n_outputs(self) -> int:
-        """The number of outputs of a model: of classes, or of the last axis of real targets."""
+        """The number of outputs of a model: the number of classes, or the last axis of real targets."""
         if self.targets.is_floating_point():
             return self.targets.shape[-1]
         splits = (self.pooled(), *self.evaluation.values())
@@ -138,11 +138,11 @@ class Environments:
         return inputs if self.scale is None else self.scale.to(inputs.device)(inputs)
 
     def pooled(self) -> Split:
-        """All training examples ``[E * N, ...]``, without the division into environments."""
+        """Return all training examples ``[E * N, ...]``, without the division into environments."""
         return Split(self.inputs.flatten(0, 1), self.targets.flatten(0, 1), self.parts, self.scale)
 
     def to(self, device: torch.device) -> Environments:
-        """The same data on another device; data that is ``in_file`` stays there."""
+        """Return the same data on another device. Data that is ``in_file`` is not moved."""
         if self.in_file:
             return self
         return replace(
@@ -160,7 +160,7 @@ class Environments:
         for name, split in {"train": self.pooled(), **self.evaluation}.items():
             digest.update(name.encode())
             for values in (split.inputs, split.targets):
-                # Hashed where it lies: a mapped file is never copied as a whole.
+                # The hash reads the values where they are, so that a mapped file is never copied as a whole.
                 there: Any = values.detach().cpu().contiguous().numpy()
                 digest.update(there)
         return digest.hexdigest()

@@ -12,10 +12,10 @@ from lab.data.environments import Environments
 
 
 class ExampleBatches(Batches):
-    """Batches ``[B, 1, ...]`` of all training examples, whatever their own environments are.
+    """Batches ``[B, 1, ...]`` drawn from all training examples, whatever their own environments are.
 
-    A batch is one indexing operation on the data. A smaller batch at the end of an epoch is skipped,
-    because few examples agree by chance.
+    Each batch is read by one indexing operation on the data. A smaller batch at the end of an epoch is
+    skipped, because a few examples agree by chance more easily than many.
     """
 
     counts = "examples per step, each an environment of its own"
@@ -25,7 +25,7 @@ class ExampleBatches(Batches):
         return environments.n_environments * environments.examples_per_environment
 
     def __len__(self) -> int:
-        """The number of steps per epoch."""
+        """Return the number of steps per epoch."""
         return self._available(self._data) // self._batch_size
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,7 +1,7 @@
-"""Fashion-MNIST: all of it from the original files, or the part that comes with the project.
+"""Fashion-MNIST: the whole data set from the original files, or the part that comes with the project.
 
-Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv 1708.07747; MIT licence. Ten kinds of clothes, grey, 28 x 28
-pixels.
+The images show ten kinds of clothes in grey, with 28 x 28 pixels. The source is Xiao, Rasul and Vollgraf,
+Fashion-MNIST, arXiv 1708.07747; the licence is MIT.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lab.data.images import LabelledImages
 from lab.machine.torchvision_import import import_torchvision
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
-"""Where Debian's package ``dataset-fashion-mnist`` puts the files."""
+"""The folder in which Debian's package ``dataset-fashion-mnist`` puts the files."""
 DEBIAN_FILES = IdxFiles(
     "Debian's dataset-fashion-mnist",
     (
@@ -27,10 +27,12 @@ DEBIAN_FILES = IdxFiles(
     None,
     "another dataset.source",
 )
-"""The original files with another header: Debian takes date and name out of it, so that the hashes differ.
-With the date 2017-08-31 and the names put back, the hashes are torchvision's: the content is the original."""
+"""The original files with another gzip header.
+
+Debian removes the date and the name from the header, so the hashes differ from torchvision's. With the date
+2017-08-31 and the names put back, the hashes are the same. So the content is the original."""
 PART = Path(__file__).parent / "shipped"
-"""Where the part lies that comes with the project; ``scripts/embed_fashion_mnist.py`` makes it."""
+"""The folder of the part that comes with the project. ``scripts/embed_fashion_mnist.py`` makes that part."""
 PART_FILES = IdxFiles(
     "the part of Fashion-MNIST that comes with the project",
     (
@@ -45,16 +47,17 @@ PART_FILES = IdxFiles(
 
 
 def fashion_mnist_is_at_hand(data_dir: str, seconds: float) -> bool:
-    """Whether the files are there, or else the server answers within ``seconds``."""
+    """Return whether the files are there, or else the server answers within ``seconds``."""
     if _files().are_in(_folder(data_dir)) or DEBIAN_FILES.are_in(DEBIAN):
         return True
     return server_answers(_torchvision_fashion_mnist().mirrors[0], seconds)
 
 
 def fashion_mnist_images(data_dir: str) -> dict[str, LabelledImages]:
-    """The parts ``train`` (60,000 images) and ``test`` (10,000), one channel.
+    """Return the parts ``train`` (60,000 images) and ``test`` (10,000), with one channel.
 
-    The files are taken from torchvision's folder in ``data_dir``, from Debian's, or downloaded to the former.
+    The files are taken from torchvision's folder in ``data_dir`` or from Debian's folder. If they are in
+    neither, they are downloaded to torchvision's.
 
     Raises:
         UserError: the files are not there and cannot be downloaded, or one is damaged.
@@ -68,7 +71,7 @@ def fashion_mnist_images(data_dir: str) -> dict[str, LabelledImages]:
 
 
 def embedded_images() -> dict[str, LabelledImages]:
-    """The parts ``train`` (9,600 images) and ``test`` (2,000), equally many of each class.
+    """Return the parts ``train`` (9,600 images) and ``test`` (2,000), with equally many images of each class.
 
     Raises:
         UserError: a file is missing or damaged.

@@ -1,4 +1,4 @@
-"""The IDX files of MNIST and of Fashion-MNIST: found, downloaded, checked by hash, read into memory."""
+"""Find, download, check by hash and read the IDX files of MNIST and of Fashion-MNIST."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lab.data.download import download
 from lab.data.images import N_CLASSES
 
 SIDE = 28
-"""Pixels of a side, in both data sets."""
+"""The number of pixels on a side of an image, in both data sets."""
 _MAGIC = {"images": 0x803, "labels": 0x801}
-"""What a file begins with: bytes (8) along three axes, or along one."""
+"""The number that a file begins with. The 8 stands for bytes; the last digit is the number of axes."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class IdxFiles:
     """The four files of a data set.
 
     Attributes:
-        name: of the data set, for messages.
-        resources: file name and MD5 of training images and labels, then test images and labels, as
-            torchvision has them.
-        mirror: address that the file names are appended to; None where nothing is downloaded.
-        instead: what can be taken without these files, for messages.
+        name: the name of the data set, for messages.
+        resources: the file name and the MD5 of each file, in the order of torchvision: training images,
+            training labels, test images, test labels.
+        mirror: the address that the file names are appended to; None where nothing is downloaded.
+        instead: what a user can take instead of these files, for messages.
     """
 
     name: str
@@ -40,14 +40,14 @@ class IdxFiles:
     instead: str
 
     def are_in(self, folder: Path) -> bool:
-        """Whether all four are there."""
+        """Return whether all four files are in ``folder``."""
         return all((folder / name).exists() for name, _ in self.resources)
 
     def fetch(self, folder: Path) -> None:
-        """Download those that are not there; each appears in ``folder`` only when it is whole.
+        """Download the missing files. Each appears in ``folder`` only when it is whole.
 
         Raises:
-            UserError: the network or the server does not give them.
+            UserError: the network fails or the server does not send the files.
         """
         try:
             for name, md5 in self.resources:
@@ -61,7 +61,7 @@ class IdxFiles:
             ) from error
 
     def read(self, folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
-        """The parts ``train`` and ``test``: images ``[M, 28, 28]`` (uint8) and labels ``[M]`` (int64).
+        """Return the parts ``train`` and ``test``: images ``[M, 28, 28]`` (uint8) and labels ``[M]`` (int64).
 
         Raises:
             UserError: a file is missing or damaged, or does not hold what it should.
@@ -82,13 +82,13 @@ class IdxFiles:
 
     @property
     def _remedy(self) -> str:
-        """What to do about a damaged file, in words."""
+        """Advice for messages: what a user can do about a damaged file."""
         if self.mirror is None:
             return f"put the original file back, or take {self.instead}"
         return "remove it and give the same command, which downloads it again"
 
     def _array(self, path: Path, md5: str, kind: str) -> Tensor:
-        """One file: images ``[M, 28, 28]`` or labels ``[M]``, uint8."""
+        """Read one file: images ``[M, 28, 28]`` or labels ``[M]``, uint8."""
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -102,7 +102,8 @@ class IdxFiles:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise UserError(f"{path} is no whole gzip file ({error}): {self._remedy}") from error
-        # A header of big-endian numbers: a magic number whose last byte is the number of axes, then the axes.
+        # The header holds big-endian numbers: a magic number, whose last byte is the number of axes, and then
+        # the length of each axis.
         n_axes = _MAGIC[kind] & 0xFF
         header = np.frombuffer(content[: 4 + 4 * n_axes].ljust(4 + 4 * n_axes, b"\0"), ">u4").tolist()
         if header[0] != _MAGIC[kind]:

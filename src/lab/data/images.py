@@ -1,4 +1,4 @@
-"""Images with labels, and how their pixels become numbers of mean 0 and variance 1."""
+"""Images with labels, and the scale that turns their pixels into numbers of mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ilc.errors import UserError
 from lab.files.sealed import sealed_or_made
 
 N_CLASSES = 10
-"""Of CIFAR-10 and of Fashion-MNIST."""
+"""The number of classes of CIFAR-10 and of Fashion-MNIST."""
 PARTS = ("train", "test")
 _AT_ONCE = 1024
 
@@ -26,10 +26,10 @@ class LabelledImages(NamedTuple):
 
 
 def read_decoded(path: Path, decode: Callable[[], dict[str, LabelledImages]]) -> dict[str, LabelledImages]:
-    """The parts that an earlier call decoded into ``path``, or else what ``decode`` makes now, kept there.
+    """Return the parts in the file ``path``. If it does not exist, ``decode`` makes them and they are saved.
 
     Raises:
-        UserError: the file is damaged or cannot be written, or as ``decode``.
+        UserError: the file is damaged or cannot be written, or ``decode`` raises it.
     """
 
     def fits(kept: Any) -> bool:
@@ -48,7 +48,7 @@ def read_decoded(path: Path, decode: Callable[[], dict[str, LabelledImages]]) ->
 
 
 class PixelScale(NamedTuple):
-    """Takes the mean off every channel and divides by its standard deviation.
+    """A function that subtracts the mean of every channel and divides by its standard deviation.
 
     Attributes:
         mean: ``[C, 1, 1]``, float32, in units of a byte.
@@ -60,8 +60,8 @@ class PixelScale(NamedTuple):
 
     @classmethod
     def of(cls, images: Tensor) -> Self:
-        """The scale under which these images ``[M, C, S, S]`` (uint8) have mean 0 and variance 1."""
-        # Counts of the 256 values give both moments without a float copy of all images.
+        """Return the scale under which these images ``[M, C, S, S]`` (uint8) have mean 0 and variance 1."""
+        # The counts of the 256 values give mean and variance without a float copy of all images.
         values = torch.arange(256, dtype=torch.float64)
         counts = torch.stack([images[:, c].flatten().bincount(minlength=256) for c in range(images.shape[1])])
         shares = counts.double() / counts.sum(1, keepdim=True)
@@ -70,16 +70,16 @@ class PixelScale(NamedTuple):
         return cls(mean.float()[:, None, None], deviation.float()[:, None, None])
 
     def __call__(self, images: Tensor) -> Tensor:
-        """Bytes ``[..., C, S, S]`` as float32."""
+        """Return the scaled bytes ``[..., C, S, S]`` as float32."""
         return (images.float() - self.mean) / self.deviation
 
     def to(self, device: torch.device) -> PixelScale:
-        """The same scale on another device."""
+        """Return the same scale on another device."""
         return PixelScale(self.mean.to(device), self.deviation.to(device))
 
 
 def averaged(part: LabelledImages, image_size: int) -> LabelledImages:
-    """Smaller images: every pixel is the mean of a square of pixels, rounded.
+    """Return smaller images. Each of their pixels is the rounded mean of a square of pixels.
 
     Raises:
         UserError: ``image_size`` does not divide the side of the images.
@@ -94,6 +94,6 @@ def averaged(part: LabelledImages, image_size: int) -> LabelledImages:
     square = side // image_size
     if square == 1:
         return part
-    pieces = torch.split(part.images, _AT_ONCE)  # Bytes take a quarter of the memory of floats.
+    pieces = torch.split(part.images, _AT_ONCE)  # Floats need four times the memory of bytes.
     means = [nn.functional.avg_pool2d(piece.float(), square) for piece in pieces]
     return LabelledImages(torch.cat(means).round().byte(), part.labels)

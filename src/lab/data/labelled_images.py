@@ -21,7 +21,7 @@ NAMES = {
     "fashion_mnist": "Fashion-MNIST",
     "embedded": "Fashion-MNIST (the part that is embedded)",
 }
-"""What each source is called in runs, tables and figures."""
+"""The name of each source in runs, tables and figures."""
 SOURCES = ("auto", *NAMES)
 
 _READ: dict[str, Callable[[str], dict[str, LabelledImages]]] = {
@@ -31,7 +31,7 @@ _READ: dict[str, Callable[[str], dict[str, LabelledImages]]] = {
     "embedded": lambda data_dir: embedded_images(),
 }
 _SECONDS_TO_DECIDE = 4.0
-"""For each of two servers, so that ``auto`` decides within ten seconds."""
+"""The limit for each of two servers, so that ``auto`` decides within ten seconds."""
 
 
 def make_labelled_images(
@@ -43,29 +43,29 @@ def make_labelled_images(
     image_size: int | None = None,
     label_noise: float = 0.0,
 ) -> Environments:
-    """Images whose every example is an environment of its own: inputs ``[E, 1, C, S, S]``, S = image_size.
+    """Return images of which each is an environment of its own: inputs ``[E, 1, C, S, S]``, S = image_size.
 
-    The inputs are bytes; batches of them are scaled so that every channel has mean 0 and variance 1 over the
-    training images. With label noise the training accuracy is also reported for two parts:
-    ``mislabeled``, the examples whose label is not the true one, and ``labeled``, the rest. Test labels
+    The inputs are bytes. Each batch is scaled so that every channel has mean 0 and variance 1 over the
+    training images. With label noise, the training accuracy is also reported for two parts. The part
+    ``mislabeled`` holds the examples whose label is not the true one; ``labeled`` holds the rest. Test labels
     are always the true ones.
 
     Args:
-        seed: of the labels and of which images are taken.
-        data_dir: where the files are looked for and downloaded to.
-        source: ``cifar10``; ``cifar10_jpeg``, a JPEG copy of it; ``fashion_mnist``, grey; ``embedded``, a
-            part of Fashion-MNIST that comes with the project; ``auto`` takes the first of these that can be
-            had.
-        n_environments: E, training images; None for all that the source has.
-        n_test: test images; None for all.
-        image_size: pixels of a side, a divisor of the source's; the images are averaged over squares. None
-            for the images as they are.
-        label_noise: share of the training labels redrawn, each uniformly from all ten classes, so that
-            a tenth of them come out right; 1 makes all labels random.
+        seed: the seed of the random labels and of the choice of images.
+        data_dir: the folder in which the files are looked for, and to which they are downloaded.
+        source: ``cifar10``; ``cifar10_jpeg``, a JPEG copy of it; ``fashion_mnist``, in grey; ``embedded``, a
+            part of Fashion-MNIST that comes with the project; ``auto`` takes the first of these that is there
+            or can be downloaded.
+        n_environments: E, the number of training images; None takes all that the source has.
+        n_test: the number of test images; None takes all.
+        image_size: the number of pixels on a side, which must divide the source's. The images are averaged
+            over squares. None takes the images as they are.
+        label_noise: the share of the training labels that are redrawn. Each is drawn uniformly from all ten
+            classes, so a tenth of them are the true labels again. 1 makes all labels random.
 
     Raises:
-        UserError: an unknown source, files that cannot be had, a share outside [0, 1], more images
-            than there are, a size that does not divide the source's.
+        UserError: the source is unknown, its files cannot be found or downloaded, a share lies outside
+            [0, 1], more images are asked for than there are, or ``image_size`` does not divide the source's.
     """
     if source not in SOURCES:
         raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
@@ -95,7 +95,7 @@ def make_labelled_images(
 
 
 def _first_at_hand(data_dir: str) -> str:
-    """The source that ``auto`` takes: the first of ``NAMES`` that can be had."""
+    """Return the source that ``auto`` takes: the first of ``NAMES`` that is there or can be downloaded."""
     if cifar10_is_at_hand(data_dir, _SECONDS_TO_DECIDE):
         return "cifar10"
     if cifar10_jpeg_is_at_hand(data_dir):
@@ -106,7 +106,7 @@ def _first_at_hand(data_dir: str) -> str:
 def _some(
     part: LabelledImages, n: int | None, key: str, source: str, random: torch.Generator
 ) -> LabelledImages:
-    """``n`` of the images in random order; None for all."""
+    """Return ``n`` of the images in random order; None returns all."""
     there = len(part.labels)
     if n is not None and n > there:
         raise UserError(f"dataset.{key}={n} is more than the {there} images that {NAMES[source]} has")
@@ -115,7 +115,7 @@ def _some(
 
 
 def _redrawn(labels: Tensor, share: float, random: torch.Generator) -> Tensor:
-    """The labels, exactly that share of them (rounded) drawn anew."""
+    """Return the labels with exactly that share of them (rounded to whole examples) redrawn."""
     chosen = torch.randperm(len(labels), generator=random)[: round(share * len(labels))]
     redrawn = labels.clone()
     redrawn[chosen] = torch.randint(N_CLASSES, (len(chosen),), generator=random)

@@ -1,8 +1,8 @@
 """Example 1 of Invariant Risk Minimization: a linear structural equation model.
 
-X ~ N(0, s^2), Y = X + N(0, s^2), Z = Y + N(0, 1), each of ``dimensions`` components; the inputs
-are (X, Z), the target is the sum of Y. X causes Y in the same way whatever s is; Z is caused by
-Y, and how well it predicts Y depends on s.
+X ~ N(0, s^2), Y = X + N(0, s^2), Z = Y + N(0, 1), and each of them has ``dimensions`` components. The inputs
+are (X, Z), and the target is the sum of the components of Y. X causes Y in the same way for every s. Z is
+caused by Y, and how well Z predicts Y depends on s.
 """
 
 from __future__ import annotations
@@ -31,22 +31,23 @@ def make_linear_sem(
 ) -> Environments:
     """Generate the environments; inputs ``[E, N, 2 * dimensions]``, X first, targets ``[E, N, 1]``.
 
-    Evaluation splits: ``train_sS`` for every training scale S, ``test_sS`` for s in {0.01, 0.1, 1}
-    on fresh data, and ``test``, the three together. The lowest risk that is possible without Z,
-    ``dimensions * s^2``, stands beside each as a reference.
+    The evaluation splits are ``train_sS`` for every training scale S, ``test_sS`` for every scale S in
+    {0.01, 0.1, 1} on fresh data, and ``test``, which joins these three. The references hold, for each of the
+    three, the lowest risk that is possible without Z, ``dimensions * s^2``.
 
     Args:
-        seed: of everything drawn.
-        n_environments: E; their scales s form a geometric sequence, so that 2 gives {0.1, 1}.
+        seed: the seed of all random numbers.
+        n_environments: E. The scales s form a geometric sequence, so that 2 environments have {0.1, 1}.
         examples_per_environment: N.
-        n_test: examples of each test environment.
-        dimensions: of X, Y and Z each (explainer: 2).
+        n_test: the number of examples of each test environment.
+        dimensions: the number of components of each of X, Y and Z (explainer: 2).
         smallest_scale: s of the first environment.
-        largest_scale: s of the last.
-        source: ``auto`` or ``synthetic``; there is no other.
+        largest_scale: s of the last environment.
+        source: ``auto`` or ``synthetic``. Both generate the data.
 
     Raises:
-        UserError: a size below 1, fewer than two environments, scales not in increasing order.
+        UserError: a size is below 1, there are fewer than two environments, the scales do not increase, or
+            the source is unknown.
     """
     if source not in ("auto", "synthetic"):
         raise UserError(
@@ -86,7 +87,7 @@ def make_linear_sem(
 
 
 def _draw(scale: float, n: int, dimensions: int, random: torch.Generator) -> Split:
-    """``n`` examples at one scale: (X, Z) and the sum of Y."""
+    """Draw ``n`` examples at one scale: inputs (X, Z) and the sum of Y as target."""
 
     def noise() -> Tensor:
         return torch.randn(n, dimensions, generator=random)

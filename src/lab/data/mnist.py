@@ -1,4 +1,4 @@
-"""MNIST: found in ``data_dir`` or downloaded from torchvision's mirror, as digits for Colored MNIST."""
+"""MNIST as digits for Colored MNIST. The files are found in ``data_dir`` or downloaded from a mirror."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ N_VALIDATION = 10_000
 
 
 def mnist_is_at_hand(data_dir: str) -> bool:
-    """Whether the files are there, or else a server answers within eight seconds."""
+    """Return whether the files are there, or else a server answers within eight seconds."""
     return _files().are_in(raw_folder(data_dir)) or server_answers(_torchvision_mnist().mirrors[0])
 
 
 def mnist_digits(data_dir: str, random: torch.Generator) -> dict[str, DigitImages]:
-    """The parts ``train`` (50,000 in random order), ``validation`` (10,000) and ``test`` (10,000).
+    """Return the parts ``train`` (50,000 in random order), ``validation`` (10,000) and ``test`` (10,000).
 
-    Images are subsampled to 14 x 14, one version each. Deviation: the IRM authors test on the
-    10,000 that are validation here; ours tests on MNIST's own test set.
+    Images are subsampled to 14 x 14 pixels, and each has one version. Deviation: the IRM authors test on
+    the 10,000 images that are the validation part here. We test on MNIST's own test set.
 
     Raises:
         UserError: the files are not there and cannot be downloaded, or one is damaged.
@@ -36,8 +36,8 @@ def mnist_digits(data_dir: str, random: torch.Generator) -> dict[str, DigitImage
     parts = _files().read(folder)
     images, digits = parts["train"]
     order = torch.randperm(len(digits), generator=random)
-    # The validation images are the last ones of the file, as the IRM authors split it; a file of
-    # another size, as in tests, is split in the same proportion.
+    # The validation images are the last ones of the file, because the IRM authors split it so. A file of
+    # another size, as the tests have, is split in the same proportion.
     n_train = len(order) - len(order) * N_VALIDATION // 60_000
     order = torch.cat([order[order < n_train], order[order >= n_train]])
     train, validation = torch.split(order, [n_train, len(order) - n_train])
@@ -49,7 +49,7 @@ def mnist_digits(data_dir: str, random: torch.Generator) -> dict[str, DigitImage
 
 
 def raw_folder(data_dir: str) -> Path:
-    """Where torchvision keeps MNIST's files."""
+    """Return the folder in which torchvision keeps MNIST's files."""
     return Path(data_dir) / "MNIST" / "raw"
 
 

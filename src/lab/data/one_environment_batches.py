@@ -1,4 +1,4 @@
-"""Batches of a single environment each, for masks that compare environments over time."""
+"""Batches that each hold examples of a single environment, for masks that compare environments over time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lab.data.batches import Batches
 
 
 class OneEnvironmentBatches(Batches):
-    """Batches ``[1, B, ...]``, one of each environment per epoch, in random order.
+    """Batches ``[1, B, ...]``: one batch of each environment per epoch, in random order.
 
     "In each iteration we sample a batch of data from a randomly chosen level out of the 64
     available (and cycle through them all once per epoch)" (paper, section 3.3). The examples of a
@@ -21,7 +21,7 @@ class OneEnvironmentBatches(Batches):
     counts = "examples per step, all of one environment"
 
     def __len__(self) -> int:
-        """The number of steps per epoch, which is E."""
+        """Return the number of steps per epoch, which is E."""
         return self._data.n_environments
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:

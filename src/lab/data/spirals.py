@@ -1,9 +1,9 @@
 """The synthetic memorisation dataset: spirals that are the same everywhere, and shortcuts that are not.
 
-Paper, section 3.1 and its appendix. Label +1 or -1 with equal probability. Two mechanism
-dimensions hold a pair of interleaved spirals, the same in every environment. The other dimensions
-hold a shortcut, a random vector of the environment for class +1 and its negative for class -1; in
-the test set it is drawn afresh for every example, so it says nothing.
+The dataset is that of the paper, section 3.1 and its appendix. The label is +1 or -1 with equal probability.
+Two mechanism dimensions hold a pair of interleaved spirals, which are the same in every environment. The
+other dimensions hold a shortcut: a random vector of the environment for class +1, and its negative for class
+-1. In the test set the shortcut is drawn anew for every example, so it says nothing about the label.
 """
 
 from __future__ import annotations
@@ -38,28 +38,30 @@ def make_spirals(
     """Generate the dataset; inputs ``[E, N, 2 + shortcut_dimensions]``, mechanism first unless rotated.
 
     Args:
-        seed: two seeds give two datasets; the same seed gives the same one.
+        seed: the seed of all random numbers. Two seeds give two datasets, one seed always gives the same.
         n_environments: E (paper: 32).
         examples_per_environment: N (paper: 1,280).
         shortcut_dimensions: d_S (paper: 32).
-        n_test: test examples (paper: 2,000).
-        revolutions: turns of each spiral. Deviation: the paper leaves the number open; 2, with which most
-            of the published results come out (table ``spirals_readings``), where the authors' code has 3.
+        n_test: the number of test examples (paper: 2,000).
+        revolutions: the number of turns of each spiral. Deviation: the paper leaves it open, and the authors'
+            code has 3. Here it is 2, because most of the published results are reproduced with it (table
+            ``spirals_readings``).
         radius_noise: half-width of the uniform noise on the radius (paper: 0.02).
-        shortcut_variance: of every shortcut component. Deviation: the paper's N(0, 0.1) could also
-            mean a standard deviation, with which no reading of the rest gives the thesis's
-            gradient correlation of about 0.4 at initialisation (table ``spirals_readings``).
-        shortcut_noise: standard deviation of noise around the shortcut vectors (paper's text
-            speaks of blobs, its appendix of one vector per environment: 0).
+        shortcut_variance: the variance of every shortcut component. Deviation: the 0.1 in the paper's
+            N(0, 0.1) could also be a standard deviation. With that reading, no reading of the rest gives the
+            thesis's gradient correlation of about 0.4 at initialisation (table ``spirals_readings``).
+        shortcut_noise: standard deviation of the noise around the shortcut vectors. The paper's text speaks
+            of blobs, its appendix of one vector per environment. The default 0 follows the appendix.
         standardize_mechanism: divide the mechanism dimensions by their standard deviation in the
-            training set. Deviation: the paper does not mention it, the authors' code does it.
-        rotated: turn all inputs by one random rotation, after which no component is mechanism or shortcut
-            alone: a mask by component depends on the basis. Not in the paper.
-        shortcut_vectors: ``[E, d_S]``, to choose the shortcuts instead of drawing them (figure 5).
-        source: ``auto`` or ``synthetic``; there is no other.
+            training set. Deviation: the paper does not mention it, but the authors' code does it.
+        rotated: turn all inputs by one random rotation. Then every component mixes mechanism and shortcut.
+            This shows that a mask by component depends on the basis. The paper does not have it.
+        shortcut_vectors: ``[E, d_S]``, the shortcuts to use instead of random ones (figure 5).
+        source: ``auto`` or ``synthetic``. Both generate the data.
 
     Raises:
-        UserError: a size below 1 or a negative noise, variance or number of revolutions.
+        UserError: a size is below 1, the noise, the variance or the number of revolutions is negative,
+            ``shortcut_vectors`` has another shape, or the source is unknown.
     """
     if source not in ("auto", "synthetic"):
         raise UserError(f"dataset.source must be auto or synthetic, got {source!r}")
@@ -95,7 +97,7 @@ def make_spirals(
 
     test_labels = _draw_labels((n_test,), random)
     test_mechanism = _spirals(test_labels, revolutions, radius_noise, random)
-    # Drawn per example: "every example of the test set belongs to a different domain".
+    # One draw per example, because "every example of the test set belongs to a different domain".
     test_shortcuts = scale * torch.randn(n_test, shortcut_dimensions, generator=random)
 
     if standardize_mechanism:
@@ -120,7 +122,7 @@ def _draw_labels(shape: tuple[int, ...], random: torch.Generator) -> Tensor:
 
 
 def _spirals(labels: Tensor, revolutions: float, radius_noise: float, random: torch.Generator) -> Tensor:
-    """Points ``[*labels.shape, 2]``: the angle follows the radius, class -1 is turned by half a turn."""
+    """Draw points ``[*labels.shape, 2]``. The angle grows with the radius; class -1 has half a turn more."""
     radius = 0.08 + 0.92 * torch.rand(labels.shape, generator=random)
     angle = 2 * math.pi * revolutions * radius
     radius = radius + radius_noise * (2 * torch.rand(labels.shape, generator=random) - 1)

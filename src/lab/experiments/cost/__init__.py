@@ -1,3 +1,3 @@
-"""What a step costs beside plain training, in time and memory."""
+"""The cost of a training step in time and memory, compared with plain training."""
 
 TITLE = "Cost"

@@ -1,4 +1,4 @@
-"""A small transformer, as another kind of network whose steps are timed."""
+"""A small transformer. It is one more kind of network whose steps are timed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ TOKENS, LENGTH = 256, 32
 
 
 class Transformer(nn.Module):
-    """Two blocks, attention by linear layers, LayerNorm first: tokens ``[N, LENGTH]`` to logits ``[N, 10]``.
+    """A transformer of two blocks, from tokens ``[N, LENGTH]`` to logits ``[N, 10]``.
+
+    Attention is made of linear layers, and LayerNorm comes first in each block.
 
     Args:
-        width: of the residual stream.
-        heads: of attention.
+        width: the width of the residual stream.
+        heads: the number of attention heads.
     """
 
     def __init__(self, width: int = 128, heads: int = 4) -> None:
@@ -23,7 +25,7 @@ class Transformer(nn.Module):
         self.norm, self.classifier = nn.LayerNorm(width), nn.Linear(width, 10)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Logits from the mean over the places."""
+        """Return logits from the mean over the positions."""
         places = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)
         hidden = self.blocks(self.tokens(tokens) + self.places(places))
         logits: Tensor = self.classifier(self.norm(hidden).mean(1))

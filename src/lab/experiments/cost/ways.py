@@ -1,8 +1,8 @@
-"""What is compared: ways to a masked gradient, ours, the authors', and other libraries'.
+"""The compared ways to compute a masked gradient: our ways, the authors' way, and those of other libraries.
 
-Each takes a model and environments ``[E, N, ...]`` and leaves ``.grad``. With N = 1 every example is an
-environment, and the examples share one forward pass, in which BatchNorm mixes them. Opacus and TorchJD take
-part when they are installed (``pip install opacus torchjd``); nothing else needs them.
+Each way takes a model and environments ``[E, N, ...]`` and sets ``.grad``. With N = 1 every example is an
+environment, and the examples share one forward pass, in which BatchNorm mixes them. Opacus and TorchJD are
+compared when they are installed (``pip install opacus torchjd``). Nothing else needs them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,21 @@ Way = Callable[[Any, Tensor, Tensor], None]
 
 
 def plain(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """An ordinary backward pass over all examples."""
+    """Run an ordinary backward pass over all examples."""
     model.zero_grad()
     F.cross_entropy(model(inputs.flatten(0, 1)), targets.flatten()).backward()  # type: ignore[no-untyped-call]
 
 
 def ours(gradients: str, model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """A way of this package."""
+    """Run the way of this package that ``gradients`` names."""
     backward(model, F.cross_entropy, inputs, targets, MASK, gradients)
 
 
 def risks(model: nn.Module, inputs: Tensor, targets: Tensor) -> Iterator[Tensor]:
-    """The risk of each environment: of examples from one forward pass, else from one each."""
+    """Yield the risk of each environment.
+
+    If N = 1, all risks come from one forward pass. Otherwise each environment has its own forward pass.
+    """
     if inputs.shape[1] == 1:
         yield from F.cross_entropy(model(inputs[:, 0]), targets[:, 0], reduction="none")
         return
@@ -49,7 +52,7 @@ def risks(model: nn.Module, inputs: Tensor, targets: Tensor) -> Iterator[Tensor]
 
 
 def loop(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """What the authors do: one backward pass per environment; stack, mask."""
+    """Run the authors' way: one backward pass per environment, then stack the gradients and mask them."""
     parameters = list(model.parameters())
     rows: list[list[Tensor]] = [[] for _ in parameters]
     for risk in risks(model, inputs, targets):
@@ -61,7 +64,7 @@ def loop(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
 
 
 def vmap_grad(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """PyTorch's own vectorized gradients; no BatchNorm."""
+    """Run PyTorch's own vectorized gradients. They do not support BatchNorm."""
     values = {name: p.detach() for name, p in model.named_parameters()}
 
     def risk(values: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
@@ -73,7 +76,7 @@ def vmap_grad(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
 
 
 def opacus(model: Any, inputs: Tensor, targets: Tensor) -> None:
-    """Opacus' hooks, which leave ``grad_sample`` on every parameter; no BatchNorm, N = 1."""
+    """Run Opacus' hooks, which set ``grad_sample`` on every parameter. They need N = 1 and no BatchNorm."""
     model.zero_grad()
     F.cross_entropy(model(inputs[:, 0]), targets[:, 0]).backward()  # type: ignore[no-untyped-call]
     for p in model.parameters():
@@ -81,7 +84,7 @@ def opacus(model: Any, inputs: Tensor, targets: Tensor) -> None:
 
 
 def torchjd(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
-    """TorchJD's Jacobian of the risks, one row at a time."""
+    """Run TorchJD's Jacobian of the risks, one row at a time."""
     from torchjd.autojac import backward as jacobian_backward
 
     parameters: list[Any] = list(model.parameters())
@@ -106,14 +109,14 @@ WAYS: dict[str, Way] = {
 }
 
 ONE_BY_ONE = {"per_example_loss", "authors' loop", "TorchJD"}
-"""With a vote per example or environment they take a backward pass for each."""
+"""The ways that take a separate backward pass for each example or environment that votes."""
 
 FEW = 32
-"""Environments beyond which those are timed for one step."""
+"""With more environments than this, the ways of ``ONE_BY_ONE`` are timed for one step."""
 
 
 def available(name: str, n_examples: int) -> list[str]:
-    """The ways for a workload, without those whose library is not installed."""
+    """Return the ways that suit a workload and whose library is installed."""
     workload = WORKLOADS[name]
     left_out = {*workload.without, *(way for way in ("Opacus", "TorchJD") if find_spec(way.lower()) is None)}
     if n_examples == 1:
@@ -126,14 +129,14 @@ def available(name: str, n_examples: int) -> list[str]:
 
 
 def hooked(way: str, model: Any) -> Any:
-    """The model as the way wants it."""
+    """Return the model in the form that the way needs."""
     if way != "Opacus":
         return model
     warnings.filterwarnings("ignore", module="opacus")
-    warnings.filterwarnings("ignore", message="Full backward hook is firing")  # Its own hooks do.
+    warnings.filterwarnings("ignore", message="Full backward hook is firing")  # Opacus' own hooks cause it.
     from opacus import GradSampleModule
 
     for module in model.modules():
         if isinstance(module, nn.ReLU):
-            module.inplace = False  # Opacus' backward hooks refuse it.
+            module.inplace = False  # Opacus' backward hooks do not allow it.
     return GradSampleModule(model, loss_reduction="mean")

@@ -1,4 +1,4 @@
-"""What is timed: networks and batches of random data of their shapes."""
+"""The networks that are timed, and batches of random data for them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from lab.models import MLP, FastResNet
 
 
 class Workload(NamedTuple):
-    """A network with the batches it is timed on.
+    """A network and the batches that it is timed on.
 
     Attributes:
-        model: makes it.
-        shape: of one example.
-        n_classes: of the labels.
+        model: the function that makes the network.
+        shape: the shape of one example.
+        n_classes: the number of classes of the labels.
         grid: pairs of E environments and N examples in each; N = 1 is a vote per example.
-        weighed: those of the pairs whose memory is measured too, in a process per row.
-        steps: timed steps per way, unless asked otherwise.
-        without: ways left out, as they have nothing to say or cost what they cost elsewhere.
+        weighed: the pairs for which memory is measured too, in a process of its own for each row.
+        steps: the number of timed steps per way, unless the caller asks for another.
+        without: the ways that are left out, because they have nothing to say here or cost the same as
+            elsewhere.
     """
 
     model: Callable[[], nn.Module]
@@ -34,7 +35,7 @@ class Workload(NamedTuple):
     without: tuple[str, ...] = ()
 
 
-# One backward pass per example through a convolutional network takes a minute, with either norm the same.
+# One backward pass per example through a convolutional network takes a minute. Both norms take the same time.
 _SLOW = ("per_example_loss", "authors' loop", "TorchJD")
 
 WORKLOADS: dict[str, Workload] = {
@@ -67,13 +68,13 @@ WORKLOADS: dict[str, Workload] = {
 
 
 def model_of(name: str, device: str) -> Any:
-    """The network, the same at every call."""
+    """Return the network. It has the same weights at every call."""
     torch.manual_seed(0)
     return WORKLOADS[name].model().to(device)
 
 
 def batch(name: str, n_environments: int, n_examples: int, device: str) -> tuple[Tensor, Tensor]:
-    """Random inputs ``[E, N, ...]`` and labels ``[E, N]``."""
+    """Return random inputs ``[E, N, ...]`` and labels ``[E, N]``."""
     workload, size = WORKLOADS[name], (n_environments, n_examples)
     if name == "transformer":
         inputs = torch.randint(0, TOKENS, (*size, *workload.shape))

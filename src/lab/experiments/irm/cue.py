@@ -1,4 +1,4 @@
-"""What the figure and the claims about masks over examples share: the committed runs, in two problems."""
+"""The committed runs of masks over examples, on two problems. The figure and the claims share them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ RUNS = Path("irm/cue_runs.csv")
 THRESHOLD = "aggregator.agreement_threshold"
 LABEL_NOISE = "dataset.label_noise"
 COWS, COLORED = 0.0, 0.25
-"""Label noise of the two problems: of cows and camels, and of Colored MNIST."""
+"""The label noise that tells the two problems apart: cows and camels, and Colored MNIST."""
 PROBLEMS = {
     COWS: "the digit decides, the colour agrees in 80 %",
     COLORED: "Colored MNIST: digit 75 %, colour 85 %",
 }
 AGREES = {"test": 0.1, "validation": 0.5}
-"""In how many examples of a split the colour agrees with the label."""
+"""The share of the examples of a split in which the colour agrees with the label."""
 PASSED_BY_ARITHMETIC = 0.6
-"""The sum of signs of which 80 % agree, relative to their number: up to this threshold such a cue is kept."""
+"""A cue that agrees in 80 % of the examples passes a mask up to this threshold.
+
+The sum of signs of which 80 % agree, divided by their number, is 0.8 - 0.2 = 0.6."""
 
 
 def read_cue(results: Path) -> pd.DataFrame:
-    """A row per run that is done."""
+    """Return a row per finished run."""
     return read_done(results / RUNS)
 
 
 def digit_alone(label_noise: float) -> float:
-    """The accuracy of whoever knows the digit and does not look at the colour, on every split."""
+    """Return the accuracy of a prediction by the digit that ignores the colour. All splits have the same."""
     return 1 - label_noise

@@ -1,4 +1,4 @@
-"""What the IRM figures and tables share: published values, names of rows, kinds of outcome."""
+"""The constants and functions of the IRM figures and tables: published values, row names, outcomes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ EXPLAINER_WEIGHTS = {
     "irm_penalty": (1.006, 1.000, 0.014, 0.015),
     "mean": (0.649, 0.691, 0.335, 0.340),
 }
-"""Learned weights of X1, X2, Z1, Z2 that the explainer prints."""
+"""The learned weights of X1, X2, Z1 and Z2 that the explainer prints."""
 
 EXPLAINER_ERRORS = {
     "irm_penalty": (0.0006, 0.0198, 1.9405),
     "mean": (0.2302, 0.2371, 1.1020),
 }
-"""Its test errors at s = 0.01, 0.1, 1."""
+"""The explainer's test errors at s = 0.01, 0.1 and 1."""
 
 PUBLISHED = {"irm_penalty": (0.708, 0.669), "mean": (0.874, 0.171), "grayscale_mean": (0.735, 0.730)}
-"""Train and test accuracy on Colored MNIST, mean over ten restarts (Arjovsky et al., table 1)."""
+"""Published train and test accuracy on Colored MNIST, mean over ten restarts (Arjovsky et al., table 1)."""
 PUBLISHED_DEVIATIONS = {
     "irm_penalty": (0.009, 0.025),
     "mean": (0.002, 0.006),
     "grayscale_mean": (0.002, 0.004),
 }
-"""Standard deviations over those restarts, from the same table."""
+"""Published standard deviations over the same restarts, from the same table."""
 PUBLISHED_RESTARTS = 10
 
 SCALES = ("0.01", "0.1", "1")
@@ -56,7 +56,7 @@ SCHEDULES = {
     "ramp 8": "ramp: by the power of 8 (late)",
 }
 NAMED_WEIGHTS = ("10", "100", "1000")
-"""Final weights of the penalty beside the one that the search found."""
+"""The final weights of the penalty that were run besides the weight that the search found."""
 OUTCOMES = {
     "success": "train > 70 %, test > 60 %",
     "collapsed": "collapsed to a constant",
@@ -67,28 +67,29 @@ OUTCOME_COLORS = {"success": "#009E73", "collapsed": "#000000", "plain": "#D55E0
 
 
 def colored_runs(results: Path, kind: str = "runs", name: str = "colored") -> pd.DataFrame:
-    """Runs that are done, or their curves, on Colored MNIST with a column ``row``, a key of ``ROW_LABELS``.
+    """Return the finished runs on Colored MNIST, or their curves, with a column ``row``.
 
-    ``name`` is ``colored``, the searched settings, or ``paper``, the IRM authors' protocol.
+    The values of ``row`` are keys of ``ROW_LABELS``. ``name`` is ``colored`` for the settings that the search
+    found, or ``paper`` for the protocol of the IRM authors.
     """
     read = read_curves if kind == "curves" else read_done
     table = read(results / FOLDER / f"{name}_{kind}.csv")
     if table.empty:
         return table.assign(row=pd.Series(dtype=str))
     gray = "grayscale_" + table.aggregator
-    # Beside rows of pending runs, truth values are read as text.
+    # pandas reads truth values as text if the table has rows of pending runs.
     is_gray = table["dataset.grayscale"].astype(str) == "True"
     return table.assign(row=table.aggregator.where(~is_gray, gray))
 
 
 def mean_and_deviation(values: pd.Series) -> str:
-    """Of accuracies, in per cent; a single one has no deviation."""
+    """Return mean and standard deviation of accuracies in per cent. A single accuracy has no deviation."""
     deviation = f" ± {100 * values.std():.1f}" if len(values) > 1 else ""
     return f"{100 * values.mean():.1f}{deviation}"
 
 
 def pending(results: Path, *names: str) -> str:
-    """How many runs of the first study that is not finished are done; nothing where all are."""
+    """Return how many runs of the first unfinished study are done, in words; empty if all are done."""
     for name in names:
         words = progress_in_words(results / FOLDER / f"{name}_runs.csv")
         if words:
@@ -97,7 +98,10 @@ def pending(results: Path, *names: str) -> str:
 
 
 def stability_runs(results: Path) -> pd.DataFrame:
-    """Finished runs of both studies of schedules: ``schedule``, a key of ``SCHEDULES``, and ``outcome``."""
+    """Return the finished runs of both studies of schedules, with the columns ``schedule`` and ``outcome``.
+
+    The values of ``schedule`` are keys of ``SCHEDULES``.
+    """
     runs = read_done(results / FOLDER / "stability_runs.csv")
     runs = runs.assign(schedule=[_schedule(run) for _, run in runs.iterrows()])
     ramp = read_done(results / FOLDER / "ramp_runs.csv").assign(schedule=OWN_PACE)
@@ -110,18 +114,21 @@ def _schedule(run: pd.Series) -> str:
     if kind == "ramp":
         return f"ramp {float(run['aggregator.ramp_power']):g}"
     weight = f"{float(run['aggregator.penalty_weight']):g}"
-    # Other weights are the one that the search found.
+    # Any other weight is the one that the search found.
     return f"{kind} {'to ' * (kind == 'step')}{weight}" if weight in NAMED_WEIGHTS else kind
 
 
 def passes(table: pd.DataFrame) -> pd.Series:
-    """Whether runs, or evaluations, are above the bar that the reimplementation reaches."""
+    """Return which runs, or evaluations, are above the bar that the reimplementation reaches."""
     above: pd.Series = (table["train/accuracy"] > 0.7) & (table["test/accuracy"] > 0.6)
     return above
 
 
 def outcome(run: pd.Series) -> str:
-    """A key of ``OUTCOMES``. Collapse is what the run itself warned of, without looking at test data."""
+    """Return the outcome of a run, a key of ``OUTCOMES``.
+
+    A run has collapsed if it said so in a warning, which does not depend on test data.
+    """
     train, test = run["train/accuracy"], run["test/accuracy"]
     if str(run.get("warning", "")).startswith("the outputs have collapsed"):
         return "collapsed"

@@ -1,4 +1,4 @@
-"""Which evaluation of a run each rule of ``trainer.selection`` chooses, read from committed curves."""
+"""The evaluation of a run that each rule of ``trainer.selection`` chooses, read from committed curves."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ LOOKS_AT = {
     "validation_environment": "a fourth environment",
     "test_oracle": "test data (oracle)",
 }
-"""What each rule looks at."""
+"""The data that each rule looks at."""
 
 
 def selected(curve: pd.DataFrame, rule: str) -> pd.Series:
-    """The row of one run's curve, sorted by step, that a rule of ``LOOKS_AT`` chooses.
+    """Return the row that a rule of ``LOOKS_AT`` chooses from one run's curve, which is sorted by step.
 
-    A run was made once, with the rule ``last``; what the others would have reported, its curve says.
+    Every run was made once, with the rule ``last``. Its curve shows what the other rules would have reported.
     """
     columns = {
         "last": ["step"],
@@ -24,5 +24,5 @@ def selected(curve: pd.DataFrame, rule: str) -> pd.Series:
         "validation_environment": ["validation/accuracy"],
         "test_oracle": ["train/accuracy", "test/accuracy"],
     }[rule]
-    # The first of the highest; the oracle looks at the worse of two.
+    # This is the first row with the highest value. The oracle looks at the lower of its two accuracies.
     return curve.iloc[int(curve[columns].min(axis=1).to_numpy().argmax())]

@@ -14,7 +14,7 @@ STYLES = {"irm_penalty": "-", "mean": "-", "and_mask": "--"}
 
 
 def draw(results: Path) -> Figure:
-    """Thin each seed, thick their median."""
+    """Draw the test accuracy by step: a thin line for each seed, a thick line for their median."""
     curves = colored_runs(results, "curves")
     figure, axes = new_thumbnail("test accuracy by step")
     if curves.empty:

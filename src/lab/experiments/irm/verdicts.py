@@ -1,4 +1,4 @@
-"""How the claims about Colored MNIST say what became of them."""
+"""The words of the verdicts on the claims about Colored MNIST."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs
 
 LIMIT = "with fewer images"
-"""What keeps a verdict from being that of the source's own setting: 5,000 images in each environment."""
+"""The difference from the source's own setting: we have 5,000 images in each environment."""
 
 
 def most(share: float, n: int) -> str:
-    """Whether a share of ``n`` seeds is above a half; ``open`` within two standard errors of it."""
+    """Return ``yes`` or ``no``: whether a share of ``n`` seeds is above a half.
+
+    The answer is ``open`` if the share lies within two standard errors of a half.
+    """
     if abs(share - 0.5) <= 2 * math.sqrt(share * (1 - share) / n):
         return "open"
     return "yes" if share > 0.5 else "no"
 
 
 def judged(claim: Claim, kind: str, results: Path, studies: tuple[str, ...], limit: str = "") -> Claim:
-    """The claim with its verdict: a kind with a limit, or pending while runs of a study are missing.
+    """Return the claim with its verdict, which is pending while runs of a study are missing.
 
     Args:
         claim: its ``ours`` and ``number`` may be empty.
         kind: ``reproduced``, ``in part``, ``not reproduced`` or ``undecided``, perhaps with words after it.
         results: the folder of committed CSV files.
-        studies: names of tables of runs.
-        limit: of the setting, which makes "reproduced" a "pattern reproduced".
+        studies: the studies whose runs must be done.
+        limit: how our setting differs from the source's, in words. With a limit, "reproduced" becomes
+            "pattern reproduced".
     """
     unfinished = pending(results, *studies)
     if unfinished:

@@ -1,3 +1,3 @@
-"""Memorisation (paper, section 3.2): random and wrong labels on images, every example an environment."""
+"""Memorisation (paper, section 3.2): images with random or wrong labels. Every example is an environment."""
 
 TITLE = "Memorisation (section 3.2)"

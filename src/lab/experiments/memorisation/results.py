@@ -1,4 +1,4 @@
-"""What the figures, tables and claims of section 3.2 share."""
+"""The constants and functions that the figures, tables and claims of section 3.2 share."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ LABEL_KINDS = {0.0: "true labels", 1.0: "random labels"}
 KIND_COLORS = {0.0: "#56B4E9", 1.0: "#0072B2"}
 MARKERS = {0.0: "o", 1.0: "s"}
 RATE_FALLS = (0.5, 0.75)
-"""Shares of the epochs after which the learning rate falls tenfold, in the experiment with random labels."""
+"""The learning rate falls tenfold after these shares of the epochs, in the experiment with random labels."""
 BEST_RATES = {"mean": 1e-3, "and_mask": 5e-3}
-"""Learning rates under label noise that the paper found best."""
+"""The learning rates that the paper found best under label noise, by aggregator."""
 SAME_RATE = {"mean": BEST_RATES["and_mask"]}
-"""Plain training at the rate of the mask, so that what the rate does is not taken for the mask's."""
+"""Plain training with the learning rate of the mask. It separates the effect of the rate from the mask's."""
 
 
 def runs_of(results: Path, name: str) -> pd.DataFrame:
-    """The finished runs of a study of this experiment, as they ended."""
+    """Return the finished runs of a study of this experiment, with their last values."""
     return read_done(results / FOLDER / f"{name}_runs.csv")
 
 
 def curves_of(results: Path, name: str) -> pd.DataFrame:
-    """Their evaluations."""
+    """Return the evaluations of the runs of a study over the epochs."""
     return pd.read_csv(results / FOLDER / f"{name}_curves.csv")
 
 
 def pending(results: Path, name: str) -> str:
-    """How many runs of a study are done, or nothing where all are."""
+    """Return how many runs of a study are done, in words; the empty string if all are done."""
     return progress_in_words(results / FOLDER / f"{name}_runs.csv")
 
 
 def at_rates(table: pd.DataFrame, rates: dict[str, float]) -> pd.DataFrame:
-    """The rows with a certain learning rate for each aggregator."""
+    """Return the rows whose learning rate is the one that ``rates`` gives for their aggregator."""
     chosen: pd.DataFrame = table[table[RATE] == table.aggregator.map(rates)]
     return chosen
 
 
 def draw_thresholds(axes: Axes, runs: pd.DataFrame, key: str, style: str, suffix: str = "") -> None:
-    """Final accuracy against the threshold: a line through the medians, a mark per seed."""
+    """Draw the final accuracy against the threshold: a line through the medians and a mark per seed."""
     thresholds = sorted(runs[THRESHOLD].unique())
     for noise, label in LABEL_KINDS.items():
         chosen = runs[runs[NOISE] == noise]
-        # Thresholds lie too unevenly for a scale, so that each gets the same room.
+        # The thresholds are spaced too unevenly for a true scale, so they are drawn at equal distances.
         medians = chosen.groupby(THRESHOLD)[key].median()
         color = KIND_COLORS[noise]
         axes.plot(
@@ -66,7 +66,7 @@ def draw_thresholds(axes: Axes, runs: pd.DataFrame, key: str, style: str, suffix
 
 
 def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: str, label: str) -> None:
-    """A measure over the epochs: thick the median of the seeds, thin each of them."""
+    """Draw a measure over the epochs: a thick line for the median of the seeds, a thin line for each seed."""
     seeds = curves.pivot(index="epoch", columns="seed", values=key)
     if len(seeds.columns) > 1:
         axes.plot(seeds.index, seeds, style, color=color, lw=0.5, alpha=0.5)
@@ -74,18 +74,18 @@ def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: st
 
 
 def mark_rate_falls(axes: Axes, epochs: int, falls: tuple[float, ...] = RATE_FALLS) -> None:
-    """Dotted lines where the learning rate falls."""
+    """Draw dotted lines where the learning rate falls."""
     for share in falls:
         axes.axvline(share * epochs, color=GREY, lw=0.8, ls=":")
 
 
 def mark_chance(axes: Axes) -> None:
-    """A dotted line at the accuracy of guessing."""
+    """Draw a dotted line at the accuracy of guessing."""
     axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
 
 
 def about(runs: pd.DataFrame, seeds: str, unfinished: str = "", votes: str = "local votes") -> str:
-    """What the stamp says of the runs."""
+    """Return the words about the runs that are printed below a figure."""
     norm = ", GroupNorm" if set(runs.get("model.norm", ())) == {"group"} else ""
     network = f"FastResNet of width {_several(runs['model.width'])}{norm}"
     training = f"{_several(runs.epoch)} epochs, batch 80, {votes}"
@@ -94,7 +94,7 @@ def about(runs: pd.DataFrame, seeds: str, unfinished: str = "", votes: str = "lo
 
 
 def seeds_per(runs: pd.DataFrame, columns: list[str]) -> str:
-    """``n = 3 seeds``, or the range where the groups differ."""
+    """Return the number of seeds in each group, as ``n = 3 seeds``, or the range if the groups differ."""
     n = runs.groupby(columns).seed.nunique()
     if n.min() < n.max():
         return f"n = {n.min()} to {n.max()} seeds"

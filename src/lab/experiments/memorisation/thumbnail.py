@@ -14,7 +14,7 @@ SHOWN = {0.0: (COLORS["mean"], "-"), 0.2: (COLORS["and_mask"], "--")}
 
 
 def draw(results: Path) -> Figure:
-    """Plain training and the mask at 0.2, thin each seed, thick their median."""
+    """Draw plain training and the mask at 0.2: a thin line for each seed, a thick line for their median."""
     curves = curves_of(results, "default")
     figure, axes = new_thumbnail("random labels fitted by epoch")
     if curves.empty:

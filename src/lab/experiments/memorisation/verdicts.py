@@ -1,26 +1,26 @@
-"""How the claims of section 3.2 say what became of them."""
+"""The words of the verdicts on the claims of section 3.2."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 LIMIT = "on a JPEG copy, with a narrower network"
-"""What keeps a verdict of section 3.2 from being that of the paper's own setting."""
+"""The differences between our setting and the paper's. The verdicts of section 3.2 name them."""
 
 
 def in_seeds(holds: pd.Series) -> str:
-    """``4 of 5 seeds``: in how many of the seeds it holds."""
+    """Return in how many of the seeds ``holds`` is true, in words such as ``4 of 5 seeds``."""
     return f"{int(holds.sum())} of {len(holds)} seeds"
 
 
 def verdict(holds: bool, in_part: bool, n_seeds: int, unfinished: str = "") -> str:
-    """The verdict on a claim.
+    """Return the verdict on a claim, in words.
 
     Args:
-        holds: whether all that the claim says came out.
-        in_part: whether some of it did.
-        n_seeds: it was looked at with; fewer than three are named.
-        unfinished: how many runs are done, where others are pending; then the verdict is open.
+        holds: whether everything that the claim says was reproduced.
+        in_part: whether a part of it was reproduced.
+        n_seeds: the number of seeds. The verdict names it if it is below three.
+        unfinished: how many runs are done, in words, if others are pending. Then the verdict is pending.
     """
     if unfinished:
         return f"pending: {unfinished}"

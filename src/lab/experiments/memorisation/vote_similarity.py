@@ -1,4 +1,4 @@
-"""How alike two definitions of a vote are: the masks they give, and the gradients that pass."""
+"""A comparison of two definitions of a vote, by their masks and by the gradients that pass the masks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def vote_similarity(
     """Compare the AND-masks of two sets of votes over all components of the named parameters.
 
     Returns:
-        ``kept_share_one`` and ``kept_share_other``; ``overlap``, the components that both keep among
-        those that either keeps; ``cosine`` of the two masked gradients. The last two are 1 where
-        neither keeps anything.
+        ``kept_share_one`` and ``kept_share_other``; ``overlap``, which is the number of components that both
+        masks keep, divided by the number that at least one keeps; and ``cosine``, the cosine of the two
+        masked gradients. ``overlap`` and ``cosine`` are 1 if neither mask keeps anything.
     """
     mask = AndMask(agreement_threshold)
     keeps = [

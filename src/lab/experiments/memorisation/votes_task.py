@@ -1,4 +1,4 @@
-"""The task that trains with a vote per example and now and then compares the definitions of a vote."""
+"""A task that trains with a vote per example and compares the definitions of a vote every 40 steps."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ VOTES: dict[str, Callable[..., EnvironmentGradients]] = {
     "share": example_share,
 }
 EVERY = 40
-"""Steps between two comparisons."""
+"""The number of steps between two comparisons."""
 
 
 class VotesTask(EnvironmentTask):
-    """``EnvironmentTask`` that takes all votes on one and the same batch, in the same state.
+    """An ``EnvironmentTask`` that takes all definitions' votes on the same batch, in the same state.
 
-    Convolution and linear weights only: a bias in front of BatchNorm has no gradient but rounding.
+    It compares only the weights of convolutions and linear layers. The gradient of a bias in front of
+    BatchNorm is zero except for rounding errors, so its votes mean nothing.
     """
 
     compared: list[dict[str, float]]
-    """A row per comparison and threshold: ``step``, ``threshold``, the ``kept_share_NAME`` of every vote and,
-    against the exact one, ``overlap_NAME`` and ``cosine_NAME`` of the others (``vote_similarity``)."""
+    """One row for each comparison and threshold.
+
+    A row holds ``step``, ``threshold`` and the ``kept_share_NAME`` of every vote. For every vote except the
+    exact one it also holds ``overlap_NAME`` and ``cosine_NAME``, which compare it with the exact vote
+    (``vote_similarity``)."""
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
-        """Compare, if it is time, then take the step."""
+        """Compare the votes if a comparison is due, then take the step."""
         if self.step == 0:
             self.compared = []
         if self.step % EVERY == 0:
@@ -47,7 +51,7 @@ class VotesTask(EnvironmentTask):
         votes = {}
         for name, ask in VOTES.items():
             votes[name] = self._weights(ask(self.model, self.risk, inputs, targets).statistics)
-            self.model.load_state_dict(before)  # BatchNorm's running statistics have moved.
+            self.model.load_state_dict(before)  # The vote has changed BatchNorm's running statistics.
         exact = votes.pop("exact")
         rows = []
         for threshold in THRESHOLDS:
@@ -64,12 +68,13 @@ class VotesTask(EnvironmentTask):
         return {name: statistics[name] for name, p in self.model.named_parameters() if p.ndim > 1}
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """Beside the usual ones ``votes``, the rows."""
+        """Return the usual remarks and ``votes``, the rows of the comparisons."""
         return {**super().remarks(evaluations, selected), "votes": self.compared}
 
     def state_dict(self) -> dict[str, Any]:
-        """Beside the usual, the rows so far."""
-        return {**super().state_dict(), "compared": getattr(self, "compared", [])}  # None before a step.
+        """Return the usual state and the rows so far."""
+        # There are no rows before the first step.
+        return {**super().state_dict(), "compared": getattr(self, "compared", [])}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""

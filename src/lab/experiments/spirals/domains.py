@@ -1,4 +1,4 @@
-"""What the figure and the claim about DANN's domain classifier share: the committed runs, in groups."""
+"""The committed runs on DANN's domain classifier, in groups. The figure and the claim share them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ GROUPS = {
     Group(linear=True, adversary=True): "linear features, DANN",
     Group(linear=False, adversary=True): "perceptron, DANN",
 }
-"""In the order and with the names that they have in figures."""
+"""The groups in the order of the figures, with their names in figures."""
 
 
 def read_domains(results: Path, kind: str) -> pd.DataFrame:
-    """The ``runs`` or ``curves`` with a column ``group``, a key of ``GROUPS``."""
+    """Return the ``runs`` or ``curves`` with a column ``group``, whose values are keys of ``GROUPS``."""
     table = pd.read_csv(results / DOMAINS / f"dann_features_{kind}.csv")
     pairs = zip(table["model.linear_features"], table["model.reversal_weight"], strict=True)
     table["group"] = [Group(bool(linear), weight > 0) for linear, weight in pairs]
@@ -35,5 +35,5 @@ def read_domains(results: Path, kind: str) -> pd.DataFrame:
 
 
 def chance(table: pd.DataFrame) -> float:
-    """How often guessing names the environment."""
+    """Return the accuracy of guessing the environment."""
     return 1 / float(table["dataset.n_environments"].iloc[0])

@@ -1,4 +1,4 @@
-"""What figures 5 and 13 share: the two classes, and the oracle's boundary between the spirals."""
+"""The parts that figures 5 and 13 share: the two classes and the oracle's boundary between the spirals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.experiments.spirals.readings import CHOSEN
 from lab.figures.style import COLORS
 
 REVOLUTIONS = CHOSEN.revolutions
-# Neither colour stands for a method that is compared on the spirals' figures nearby.
+# Neither colour belongs to a method that the spirals' other figures compare.
 CLASSES = (
     ("class +1", 1, "o", COLORS["temporal_mask"]),
     ("class \N{MINUS SIGN}1", 0, "^", COLORS["irm_penalty"]),
@@ -28,7 +28,7 @@ def draw_classes(axes: Axes, points: Tensor, targets: Tensor, size: float = 2.6)
 
 
 def boundary() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The curve half-way between the spirals, from rim to rim through the origin."""
+    """Return the curve half-way between the spirals, from rim to rim through the origin."""
     radius = np.linspace(-1.08, 1.08, 801)
     angle = 2 * math.pi * REVOLUTIONS * np.abs(radius) + math.pi / 2
     return radius * np.cos(angle), radius * np.sin(angle)

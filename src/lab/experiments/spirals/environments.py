@@ -1,6 +1,6 @@
-"""What figure 15 and its claim share: the runs by number of training environments, and the axis.
+"""The runs by number of training environments, and their axis, for figure 15 and its claim.
 
-Both methods have the configuration that the thesis names its best, the AND-mask with rescaled updates.
+Both methods have the configuration that the thesis names its best. The AND-mask has rescaled updates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ UNANIMITY = 1.0
 
 
 def read_environments(results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The last evaluations of plain training and of the AND-mask, by ``n_environments`` and ``threshold``."""
+    """Return the last evaluations of plain training and those of the AND-mask.
+
+    The columns ``n_environments`` and ``threshold`` tell their settings.
+    """
     plain, masked = pd.read_csv(results / PLAIN), pd.read_csv(results / MASKED)
     last = plain.groupby("n_environments").epoch.transform("max")
     names = {"dataset.n_environments": "n_environments", "aggregator.agreement_threshold": "threshold"}
@@ -27,7 +30,7 @@ def read_environments(results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def size_axis(axes: Axes, sizes: Sequence[int]) -> None:
-    """Make the x axis one of these numbers of environments."""
+    """Give the x axis a tick at each of these numbers of environments."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
@@ -35,7 +38,7 @@ def size_axis(axes: Axes, sizes: Sequence[int]) -> None:
 
 
 def seeds_per_point(plain: pd.DataFrame, masked: pd.DataFrame) -> str:
-    """How many seeds the points of the figure have, in words."""
+    """Return how many seeds the points of the figure have, in words."""
     counts = [
         *plain.groupby("n_environments").seed.nunique(),
         *masked.groupby(["n_environments", "threshold"]).seed.nunique(),

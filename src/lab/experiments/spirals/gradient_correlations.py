@@ -1,10 +1,11 @@
 """How much of the mechanism and of the shortcuts an average gradient holds, masked and not (figure 7).
 
-Three gradients of one network at one point: of the spirals, of their mechanism alone and of their
-shortcuts alone (``lab.experiments.spirals.signals``), each averaged over the environments. The first is
-masked by the environments' agreement on the spirals themselves; the other two are not. Their
-components are then compared, over all weights and biases together and only where the mask keeps
-something (paper, appendix, "Correlation plots"; thesis, section 3.3.1).
+Three gradients of one network at one point are taken, each averaged over the environments. The first is that
+of the spirals, the second that of only their mechanism, and the third that of only their shortcuts
+(``lab.experiments.spirals.signals``). The first is masked by the environments' agreement on the spirals
+themselves; the other two are not masked. Then the components of the gradients are compared, over all weights
+and biases together, and only where the mask keeps something (paper, appendix, "Correlation plots"; thesis,
+section 3.3.1).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lab.models import MLP
 
 
 class SignalGradients(NamedTuple):
-    """Statistics of the spirals' gradients by parameter; mean gradients ``[P]`` of each signal alone."""
+    """Statistics of the spirals' gradients by parameter, and the mean gradient ``[P]`` of each signal."""
 
     spirals: dict[str, GradientStatistics]
     mechanism: Tensor
@@ -33,7 +34,10 @@ class SignalGradients(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Kept components, their Pearson correlation and the line ``signal = slope * average + intercept``."""
+    """The number of kept components, their Pearson correlation and their regression line.
+
+    The line is ``signal = slope * average + intercept``.
+    """
 
     kept_components: int
     correlation: float
@@ -50,10 +54,10 @@ def network_and_spirals(
     shortcut_variance: float = 0.1,
     standardize_mechanism: bool = True,
 ) -> tuple[nn.Module, Environments]:
-    """A fresh perceptron and one batch of spirals, at the paper's size unless told otherwise.
+    """Return a new perceptron and one batch of spirals. Both have the paper's size by default.
 
-    Deviation: the paper's "batches of size 1024" are read as examples per environment, as
-    ``dataset.batch_size`` is.
+    Deviation: we read the paper's "batches of size 1024" as examples per environment, which is also the
+    meaning of ``dataset.batch_size``.
     """
     data_seed = seed_for(seed, "data")
     spirals = make_spirals(
@@ -70,7 +74,7 @@ def network_and_spirals(
 
 
 def signal_gradients(model: nn.Module, spirals: Environments, seed: int) -> SignalGradients:
-    """Differentiate the cross-entropy of the three datasets; ``seed`` decides the two shuffles."""
+    """Differentiate the cross-entropy on the three datasets. ``seed`` decides the two shuffles."""
     mechanism = mechanism_only(spirals, generator_for(seed, "shuffled shortcuts"))
     shortcut = shortcut_only(spirals, generator_for(seed, "shuffled mechanism"))
     statistics = [
@@ -81,17 +85,17 @@ def signal_gradients(model: nn.Module, spirals: Environments, seed: int) -> Sign
 
 
 def masked_average(gradients: SignalGradients, aggregator: Aggregator) -> Tensor:
-    """The aggregator's update ``[P]`` on the spirals, zero where it keeps nothing."""
+    """Return the aggregator's update ``[P]`` on the spirals, which is zero where it keeps nothing."""
     return _combined(aggregator, gradients.spirals)
 
 
 def compare(average: Tensor, signal: Tensor) -> Comparison:
-    """Set the components of two gradients against each other, without the average's zeros, as the paper does.
+    """Compare the components of two gradients where the average is not zero, as the paper does.
 
-    NaN where fewer than two components are kept.
+    The correlation and the line are NaN if fewer than two components are kept.
     """
     chosen = average != 0
-    # float64, because 140,000 squares of very different sizes are added.
+    # float64 is needed, because 140,000 squares of very different sizes are added.
     x, y = average[chosen].double(), signal[chosen].double()
     if len(x) < 2:
         return Comparison(len(x), math.nan, math.nan, math.nan)
@@ -102,5 +106,5 @@ def compare(average: Tensor, signal: Tensor) -> Comparison:
 
 
 def _combined(aggregator: Aggregator, statistics: dict[str, GradientStatistics]) -> Tensor:
-    """The aggregator's update of all parameters, flattened to ``[P]``."""
+    """Return the aggregator's update of all parameters, flattened to ``[P]``."""
     return torch.cat([aggregator.combine(s).update.flatten() for s in statistics.values()])

@@ -1,4 +1,4 @@
-"""What the figure and the claim about input weights share: the regularisers, and the committed table."""
+"""The regularisers and the committed table of input weights. The figure and the claim share them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INPUT_WEIGHTS = Path("spirals/input_weights.csv")
 
 
 class Regulariser(NamedTuple):
-    """A regulariser's name in figures, and what it changes in the configuration with L2."""
+    """A regulariser: its name in figures, and its changes to the configuration with L2."""
 
     label: str
     overrides: tuple[str, ...]

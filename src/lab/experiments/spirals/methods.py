@@ -1,4 +1,4 @@
-"""What figures 6 and 14 and the claims about methods share: the methods and the reading of their runs."""
+"""The methods and the functions that read their runs, for figures 6 and 14 and the claims about methods."""
 
 from __future__ import annotations
 
@@ -19,34 +19,37 @@ METHODS = {
     "and_mask_l1": "AND-mask + L1",
     "and_mask_l2": "AND-mask + L2",
 }
-"""Searches of ``conf/search/spirals/spirals.yaml`` -> what figures and tables call their methods."""
+"""The searches of ``conf/search/spirals/spirals.yaml``, with their methods' names in figures and tables."""
 
 JOINT = {
     f"{prefix}joint_{name}": (method, penalty)
     for prefix, method in (("", "plain training"), ("and_mask_", "AND-mask"))
     for name, penalty in (("none", "no penalty"), ("l1", "L1"), ("l2", "L2"))
 }
-"""Searches of table 1 as printed, with dropout and BatchNorm: each a method and a penalty on its weights."""
+"""The searches of table 1 as printed, with dropout and BatchNorm.
+
+Each search has a method and a penalty on the weights."""
 
 AND_MASKS = [label for label in METHODS.values() if label.startswith("AND-mask")]
 BASELINES = [label for label in METHODS.values() if label not in AND_MASKS]
 
 CHANCE = 0.5
 LOWEST = 0.4
-"""Where the axes of accuracies begin."""
+"""The accuracy at which the axes begin."""
 LEVEL = 0.05
-"""Of the tests against chance, shared among the baselines (Bonferroni)."""
+"""The significance level of the tests against chance. The baselines share it (Bonferroni)."""
 PERFECT = 0.99
 EPOCHS = 46
-"""Of the trials, and of the best of them on new seeds; the paper's runs have 93."""
+"""The epochs of the trials, and of the best trial on new seeds. The paper's runs have 93 epochs."""
 RUNS = Path("spirals/methods")
 TRIALS = Path("spirals/search/spirals")
 
 
 def read_methods(results: Path, kind: str) -> pd.DataFrame:
-    """The ``runs`` or ``curves`` of every method with its best configuration, named in ``method``.
+    """Return the ``runs`` or ``curves`` of every method with its best configuration.
 
-    A run that diverged has learned nothing: its accuracies are those of chance.
+    The column ``method`` names the method. A run that diverged has learned nothing, so its accuracies are
+    set to chance.
     """
     tables = [
         pd.read_csv(results / RUNS / f"{name}_{kind}.csv").assign(method=label)
@@ -56,30 +59,36 @@ def read_methods(results: Path, kind: str) -> pd.DataFrame:
 
 
 def read_trials(results: Path, name: str) -> pd.DataFrame:
-    """All trials of one method's search."""
+    """Return all trials of one method's search."""
     return pd.read_csv(results / TRIALS / f"{name}_trials.csv")
 
 
 def trials_each(results: Path) -> str:
-    """How many trials the searches completed, in words."""
+    """Return how many trials the searches completed, in words."""
     counts = [int((read_trials(results, name).state == "COMPLETE").sum()) for name in METHODS]
     return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
 def chance_p_value(test: pd.Series) -> float:
-    """One-sided t test over new seeds: how likely a mean this far above chance is if nothing was learned."""
+    """Return the p value of a one-sided t test over new seeds.
+
+    It is the probability of a mean this far above chance if nothing was learned.
+    """
     return float(ttest_1samp(test, CHANCE, alternative="greater").pvalue)
 
 
 def as_in_the_paper(label: str, test: pd.Series) -> bool:
-    """Whether an AND-mask's median is perfect, or a baseline not significantly above chance."""
+    """Return whether a method behaves as in the paper.
+
+    The median of an AND-mask must be perfect; a baseline must not be significantly above chance.
+    """
     if label in AND_MASKS:
         return bool(test.median() >= PERFECT)
     return chance_p_value(test) >= LEVEL / len(BASELINES)
 
 
 def seeds(runs: pd.DataFrame) -> str:
-    """How many seeds the methods have, in words."""
+    """Return how many seeds the methods have, in words."""
     counts = runs.groupby("method").seed.nunique()
     fewest, most = counts.min(), counts.max()
     if fewest == most:

@@ -1,4 +1,4 @@
-"""Plain training as the thesis's configuration has it, with 128 examples of all environments in a step."""
+"""Plain training with the thesis's configuration, in steps of 128 examples of all environments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.machine.subnormals import subnormals_are_zero
 from lab.runs.one_run.run_options import RunOptions
 
 LR, WEIGHT_DECAY = 1e-2, 1e-4
-"""Of the configuration that the thesis names its best."""
+"""The learning rate and weight decay of the configuration that the thesis names its best."""
 EVALUATIONS = 10
 PLAIN = (
     "experiment=spirals",
@@ -30,11 +30,11 @@ PLAIN = (
     *OVERRIDES,
 )
 _STEPS_PER_EPOCH = {2: 20, 4: 40, 8: 75, 16: 150}
-"""No more than one pass over few environments has; 300 for more."""
+"""The steps per epoch by number of environments, at most one pass over the data. Larger numbers have 300."""
 
 
 def task_of(reading: Reading, n_environments: int, seed: int, *further: str) -> EnvironmentTask:
-    """What a run of these settings would train."""
+    """Return the task that a run with these settings would train."""
     steps = _STEPS_PER_EPOCH.get(n_environments, 300)
     data = {**reading._asdict(), "n_environments": n_environments}
     overrides = [
@@ -51,7 +51,7 @@ def task_of(reading: Reading, n_environments: int, seed: int, *further: str) -> 
 
 
 def evaluations(reading: Reading, n_environments: int, seeds: int) -> pd.DataFrame:
-    """A row per seed and evaluation, ten of them on the way."""
+    """Train all seeds, evaluate each ten times on the way, and return a row per seed and evaluation."""
     tasks = [task_of(reading, n_environments, seed) for seed in range(seeds)]
     epochs = PLAIN_STEPS // (tasks[0].schedule.steps_per_epoch or PLAIN_STEPS)
     with subnormals_are_zero():

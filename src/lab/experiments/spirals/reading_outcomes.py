@@ -1,4 +1,4 @@
-"""What came out under each reading, and which of the published results that is."""
+"""The outcomes under each reading, and which of the published results each outcome reproduces."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ from lab.experiments.spirals.readings import (
 )
 
 PUBLISHED_ENVIRONMENTS = 1024
-"""At which plain training first finds the mechanism, best of five runs (figure 15)."""
+"""Plain training first finds the mechanism with this many environments, best of five runs (figure 15)."""
 COUNTED = {"each": ("each", "each"), "all": ("all", "all"), "own": ("each", "all")}
-"""Whose examples a batch size counts for the AND-mask, and whose for plain training, which need not know of
-environments: ``each`` environment's or those of ``all``; ``own`` is what suits either."""
+"""The meanings of a batch size: the examples that it counts for the AND-mask, and for plain training.
+
+It counts the examples of ``each`` environment or those of ``all`` environments together. Plain training need
+not know the environments. So with ``own`` each of the two methods has the count that suits it."""
 _EXAMPLES = {"each": 128, "all": 4}
-"""Of each of 32 environments in a step of the AND-mask, by what its batch size of 128 counts."""
+"""The examples of each of 32 environments in a step of the AND-mask, by what its batch size of 128 counts."""
 
 
 class Outcome(NamedTuple):
-    """What a reading gave.
+    """The outcome under one reading.
 
     Attributes:
-        reading: of the data.
-        counted: whose examples the batch size counts, a key of ``COUNTED``.
-        correlations: of the untrained networks' average gradient with the mechanism's, one per network.
+        reading: the reading of the data.
+        counted: which examples the batch size counts, a key of ``COUNTED``.
+        correlations: the correlation of the average gradient with the mechanism's gradient, one per untrained
+            network.
         as_published: test accuracies of the thesis's best configuration, one per seed.
-        rescaled: the same with rescaled updates.
-        plain: test accuracies of plain training after its last step, one per seed, by environments.
+        rescaled: test accuracies of the same configuration with rescaled updates.
+        plain: test accuracies of plain training after its last step, one per seed, by the number of
+            environments.
     """
 
     reading: Reading
@@ -50,13 +54,13 @@ class Outcome(NamedTuple):
 
     @property
     def correlates(self) -> bool:
-        """Whether the interval over networks holds the thesis's correlation."""
+        """Whether the interval over networks contains the thesis's correlation."""
         low, high = mean_interval(self.correlations)
         return low <= PUBLISHED_CORRELATION <= high
 
     @property
     def is_perfect(self) -> bool:
-        """Whether the thesis's configuration is, in the median, rescaled or not."""
+        """Whether the median of the thesis's configuration is perfect, with or without rescaled updates."""
         return bool(max(self.as_published.median(), self.rescaled.median()) >= PERFECT)
 
     @property
@@ -66,12 +70,12 @@ class Outcome(NamedTuple):
 
     @property
     def reproduced(self) -> int:
-        """How many of the three published results came out."""
+        """How many of the three published results are reproduced."""
         return self.correlates + self.is_perfect + (self.first == PUBLISHED_ENVIRONMENTS)
 
 
 def read_outcomes(results: Path) -> list[Outcome]:
-    """One of each reading of the data and of the batch size, in their order."""
+    """Return an outcome for each reading of the data and of the batch size, in the order of the readings."""
     correlations, masked, each, of_all = (
         pd.read_csv(results / path) for path in (CORRELATIONS, AND_MASK_RUNS, PLAIN_EACH_RUNS, PLAIN_RUNS)
     )

@@ -11,13 +11,13 @@ from lab.figures.style import COLORS, as_percent
 from lab.figures.thumbnails import label, new_thumbnail
 
 SHOWN = {"standard": ("mean", "plain training", 0.62), "and_mask_l2": ("and_mask", "AND-mask + L2", 0.9)}
-"""Searches, with the aggregator whose colour they have, the words beside the lines and their height."""
+"""For each search: the aggregator that gives the colour, the words beside the lines, and their height."""
 WIDTH = 60
-"""Epochs on the axis, with room for the words."""
+"""The number of epochs on the axis, which leaves room for the words."""
 
 
 def draw(results: Path) -> Figure:
-    """The best configuration of either on new seeds, a line each."""
+    """Draw the best configuration of each search on new seeds, with a line per seed."""
     curves = read_methods(results, "curves")
     figure, axes = new_thumbnail("test accuracy by epoch")
     for name, (aggregator, words, height) in SHOWN.items():

@@ -1,4 +1,7 @@
-"""Plain training of several perceptrons at once: small batches leave a processor idle, seeds fill it."""
+"""Plain training of several perceptrons at once.
+
+A small batch does not keep a processor busy, but the batches of several seeds together do.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,18 @@ from lab.runs.one_run.task import Metrics
 def train_together(
     tasks: Sequence[EnvironmentTask], epochs: int, evaluate_every: int, lr: float, weight_decay: float
 ) -> Iterator[tuple[int, list[Metrics]]]:
-    """Train each as its run would with ``aggregator=mean``, Adam and coupled weight decay.
+    """Train each task as its own run would with ``aggregator=mean``, Adam and coupled weight decay.
 
-    Parameters are stacked, ``[T, ...]``: products of matrices become batched ones, and what Adam and the
-    weight decay do to an element is what they did before. Evaluations are the tasks' own.
+    The parameters of the tasks are stacked to ``[T, ...]``. So products of matrices become batched products.
+    Adam and the weight decay work element by element, so stacking does not change what they do. Each task
+    evaluates itself.
 
     Args:
-        tasks: T of them before their first step, alike but for their numbers: linear layers with leaky
-            rectifiers between them, batches ``[1, B, D]``, cross-entropy.
-        epochs: how many.
-        evaluate_every: epochs between two evaluations.
-        lr: Adam's.
+        tasks: T tasks before their first step. They differ only in their numbers. Each has linear layers with
+            leaky rectifiers between them, batches ``[1, B, D]`` and the cross-entropy.
+        epochs: the number of epochs.
+        evaluate_every: the number of epochs between two evaluations.
+        lr: the learning rate of Adam.
         weight_decay: the factor of L2.
 
     Yields:
@@ -37,7 +41,7 @@ def train_together(
     weights, biases = (
         [nn.Parameter(torch.stack(same)) for same in zip(*of_task, strict=True)]
         for of_task in (
-            # As [in, out]: so their gradients, x^T delta, need not be turned round.
+            # Weights are stored as [in, out], so that their gradients, x^T delta, need no transposition.
             [[layer.weight.detach().T for layer in one] for one in layers],
             [[layer.bias.detach()[None] for layer in one] for one in layers],
         )
@@ -56,7 +60,7 @@ def train_together(
             inputs, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
             optimizer.zero_grad()
             logits = _forward(weights, biases, inputs)
-            # The sum of the tasks' mean risks.
+            # This is the sum of the tasks' mean risks.
             risk = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum") / inputs.shape[1]
             torch.autograd.backward(risk)
             regularizer.before_step()
@@ -68,7 +72,7 @@ def train_together(
 
 
 def _forward(weights: Sequence[Tensor], biases: Sequence[Tensor], inputs: Tensor) -> Tensor:
-    """Logits ``[T, B, K]`` of inputs ``[T, B, D]``."""
+    """Return logits ``[T, B, K]`` of inputs ``[T, B, D]``."""
     hidden = inputs
     for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
         hidden = F.leaky_relu(torch.baddbmm(bias, hidden, weight))

@@ -1,3 +1,3 @@
-"""The theory of consistency: small problems, solved and scored, the propositions, figures from formulas."""
+"""The theory of consistency: scored solutions of small problems, propositions, and figures from formulas."""
 
 TITLE = "Theory of consistency"

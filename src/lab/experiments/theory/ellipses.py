@@ -13,11 +13,11 @@ from ilc.consistency import arithmetic_mean, diagonal_geometric_mean, ellipsoid_
 from lab.figures.style import COLORS, GREY
 
 PAIR = torch.diag_embed(torch.tensor([[0.01, 1.0], [1.0, 0.01]], dtype=torch.float64))
-"""The paper's H_A and H_B."""
+"""The paper's Hessians H_A and H_B."""
 
 
 def draw_ellipses(axes: Axes, pair: Tensor, inverse: bool) -> None:
-    """Contours of A, B and both means: ``s' H^-1 s = 1`` with ``inverse``, else ``s' H s = 1``."""
+    """Draw contours of A, B and both means: ``s' H^-1 s = 1`` with ``inverse``, else ``s' H s = 1``."""
     curves = {
         "A": (pair[0], GREY, "--"),
         "B": (pair[1], GREY, ":"),
@@ -36,7 +36,7 @@ def draw_ellipses(axes: Axes, pair: Tensor, inverse: bool) -> None:
 
 
 def ratios(pair: Tensor) -> tuple[float, float]:
-    """Determinant and volume of the arithmetic mean, each as a multiple of the geometric mean's."""
+    """Return determinant and volume of the arithmetic mean, as multiples of the geometric mean's."""
     or_, and_ = arithmetic_mean(pair), diagonal_geometric_mean(pair)
     volume = ellipsoid_volume(or_) / ellipsoid_volume(and_)
     return float(torch.linalg.det(or_) / torch.linalg.det(and_)), volume

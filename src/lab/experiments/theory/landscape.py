@@ -1,10 +1,11 @@
-"""Figure 1's two-parameter landscape: one minimum that both environments show, one that pooling makes.
+"""Figure 1's two-parameter landscape: one minimum that both environments show, and one made by pooling.
 
-Each environment's risk is the harmonic combination ``b v / (b + v)`` of a round bowl b around
-(-0.5, -0.5), the same for all, and of a straight valley v of its own. It is zero in the bowl's
-centre and all along the valley, and looks like b near the one and v near the other. The valleys of
-A and B cross at (0.8, 0.8): zero risk for both, yet following either environment alone ends there
-with probability zero. Deviation: the paper gives both minima but no formula; this one is ours.
+Each environment's risk is the harmonic combination ``b v / (b + v)`` of a round bowl b around (-0.5, -0.5)
+and a straight valley v. The bowl is the same for all environments; each environment has its own valley. The
+risk is zero in the centre of the bowl and everywhere along the valley. It looks like b near the centre and
+like v near the valley. The valleys of A and B cross at (0.8, 0.8), where both have zero risk. But descent on
+only one of the environments ends there with probability zero. Deviation: the paper gives both minima but no
+formula. This formula is ours.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from torch import Tensor
 CONSISTENT = (-0.5, -0.5)
 PATCHWORK = (0.8, 0.8)
 
-_TINY = 1e-100  # only keeps 0 / 0 away: bowl and valley never vanish together
+_TINY = 1e-100  # It only prevents 0 / 0. Bowl and valley never vanish together.
 _VALLEYS = {"A": ((0.0, 1.0), 0.8), "B": ((1.0, 0.0), 0.8), "held out": ((0.6, -0.8), 0.5)}
 
 
 def environment_risk(name: str) -> Callable[[Tensor], Tensor]:
-    """Risk of environment ``A``, ``B`` or ``held out`` at ``theta`` ``[..., 2]``."""
+    """Return the risk of environment ``A``, ``B`` or ``held out`` as a function of ``theta`` ``[..., 2]``."""
 
     def risk(theta: Tensor) -> Tensor:
         bowl, valley = (part for part, _ in _parts(name, theta))
@@ -32,14 +33,14 @@ def environment_risk(name: str) -> Callable[[Tensor], Tensor]:
 
 
 def environment_gradient(name: str, theta: Tensor) -> Tensor:
-    """Gradient ``[..., 2]`` of that risk in closed form, for drawing without differentiation."""
+    """Return the gradient ``[..., 2]`` of the risk in closed form, for figures without differentiation."""
     (bowl, bowl_slope), (valley, valley_slope) = _parts(name, theta)
     weighted = valley.square()[..., None] * bowl_slope + bowl.square()[..., None] * valley_slope
     return weighted / (bowl + valley + _TINY).square()[..., None]
 
 
 def _parts(name: str, theta: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-    """Bowl and valley, each with its gradient."""
+    """Return the bowl and the valley, each with its gradient."""
     normal = torch.tensor(_VALLEYS[name][0], dtype=theta.dtype)
     from_centre = theta - torch.tensor(CONSISTENT, dtype=theta.dtype)
     from_valley = theta @ normal - _VALLEYS[name][1]
@@ -48,9 +49,9 @@ def _parts(name: str, theta: Tensor) -> tuple[tuple[Tensor, Tensor], tuple[Tenso
 
 
 TRAINING = [environment_risk("A"), environment_risk("B")]
-"""Risks of the two training environments."""
+"""The risks of the two training environments."""
 
 
 def starts(n: int, generator: torch.Generator) -> Tensor:
-    """Initial parameters ``[n, 2]``, uniform in the square that figure 1 shows."""
+    """Draw initial parameters ``[n, 2]``, uniformly in the square that figure 1 shows."""
     return 2.4 * torch.rand(n, 2, generator=generator, dtype=torch.float64) - 1.2

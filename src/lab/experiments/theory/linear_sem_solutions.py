@@ -1,7 +1,7 @@
-"""The linear structural equation model's committed solutions, as scoring takes them.
+"""The committed solutions of the linear structural equation model, in the form that scoring needs.
 
-Nothing is trained here: the weights are those of ``results/irm/linear_runs.csv``, the environments
-those that each run's seed generates (``conf/experiment/linear_sem.yaml``).
+Nothing is trained here. The weights are those of ``results/irm/linear_runs.csv``. The environments are those
+that each run's seed generates (``conf/experiment/linear_sem.yaml``).
 """
 
 from __future__ import annotations
@@ -26,17 +26,21 @@ METHODS: dict[str, float | None] = {
     "geometric_mean": 0.9,
     "irm_penalty": None,
 }
-"""Aggregators and the agreement thresholds they ran with; with two environments both have to agree."""
+"""The aggregators and the agreement thresholds of their runs.
+
+There are two environments, so a component passes a mask only if both agree."""
 WEIGHTS = [f"weight/{i}" for i in range(4)]
 TEST = "test_s0.01/loss"
-"""At the one scale that no environment trained on. What a solution takes from Z costs most there, for Z's
-noise does not shrink with s. The worst test environment is s = 1, where Z helps: it would reward Z."""
+"""The test risk at the one scale that is in no training environment.
+
+A solution that uses Z loses most at this scale, because Z's noise does not shrink with s. The test
+environment with the highest risk is s = 1, but there Z helps, so its risk would reward the use of Z."""
 TEST_NAME = "test risk (s = 0.01)"
 
 
 @dataclass(frozen=True)
 class LinearSemSolution:
-    """One run: its weights ``[4]`` in float64, X's first, and the risk of both training environments."""
+    """One run: its weights ``[4]`` in float64, X's first, and the risks of both training environments."""
 
     aggregator: str
     seed: int
@@ -47,10 +51,10 @@ class LinearSemSolution:
 
 
 def linear_sem_solutions(runs: Path, n_seeds: int) -> Iterator[LinearSemSolution]:
-    """The solutions of the first ``n_seeds`` seeds (or as many as were run), method by method.
+    """Yield the solutions of the first ``n_seeds`` seeds (or as many as were run), method by method.
 
     Raises:
-        UserError: no table of runs, or one without the columns that scoring needs.
+        UserError: there is no table of runs, or it lacks a column that scoring needs.
     """
     if not runs.is_file():
         raise UserError(

@@ -1,7 +1,7 @@
-"""Many seeds of a small model descend at once: parameters ``[S, P]``, one aggregator for all.
+"""Descent of many seeds of a small model at once: parameters ``[S, P]``, and one aggregator for all seeds.
 
-Masks work component by component, so seeds are just more components. (Rescaling by the kept share
-would mix them: do not use it here.)
+Masks work component by component, so further seeds are only further components. Do not use rescaling by the
+kept share here, because it would mix the seeds.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from torch.func import grad_and_value, vmap
 from ilc.aggregators import Aggregator
 
 SeedRisk = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""``risk(theta, inputs, targets)`` of one environment of one seed, a scalar."""
+"""A function ``risk(theta, inputs, targets)``: the risk of one environment of one seed, a scalar."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to descend.
+    """The settings of a descent.
 
     Attributes:
-        lr: learning rate.
-        steps: full-batch steps.
-        lr_decay: factor on the rate after every step.
-        weight_decay: decoupled, applied after the mask.
-        l1: strength of the L1 term, added after the mask.
-        adam: Adam instead of plain gradient descent.
-        stop_at: pooled risk at which a seed's parameters are kept; 0 to use all steps.
+        lr: the learning rate.
+        steps: the number of full-batch steps.
+        lr_decay: the factor on the learning rate after every step.
+        weight_decay: decoupled weight decay, which is applied after the mask.
+        l1: the strength of the L1 term, which is added after the mask.
+        adam: whether to use Adam instead of plain gradient descent.
+        stop_at: the pooled risk at which a seed's parameters are kept. 0 uses all steps.
     """
 
     lr: float
@@ -43,22 +43,24 @@ class Schedule:
 
 
 class ManySeeds(nn.Module):
-    """Where every seed is, and what it kept when its risk was low enough.
+    """The current parameters of every seed, and those that it kept when its risk was low enough.
+
+    A seed has arrived when its risk is low enough.
 
     Args:
-        objective: what is differentiated: the risk, possibly with a penalty.
-        risk: decides when a seed has arrived.
+        objective: the function that is differentiated: the risk, possibly with a penalty.
+        risk: the function that decides when a seed has arrived.
         inputs: ``[S, E, ...]``.
         targets: ``[S, E, ...]``.
         start: ``[S, P]``.
         aggregator: combines ``[E, S, P]`` into ``[S, P]``.
-        schedule: rates and length.
+        schedule: the settings of the descent.
 
     Attributes:
-        theta: parameters ``[S, P]``.
-        kept: those that each seed had when it arrived.
-        stopped: the step at which it did ``[S]``; -1 for seeds under way.
-        step: steps taken.
+        theta: the current parameters ``[S, P]``.
+        kept: the parameters ``[S, P]`` that each seed had when it arrived.
+        stopped: the step ``[S]`` at which each seed arrived; -1 for seeds that have not arrived.
+        step: the number of steps taken.
     """
 
     def __init__(
@@ -84,15 +86,15 @@ class ManySeeds(nn.Module):
         self._gradients = vmap(vmap(grad_and_value(_with_risk(objective, risk), has_aux=True), (None, 0, 0)))
 
     def solutions(self) -> Tensor:
-        """What every seed has to show ``[S, P]``."""
+        """Return the solutions ``[S, P]``: kept parameters of arrived seeds, current ones of others."""
         return torch.where((self.stopped >= 0)[:, None], self.kept, self.theta.detach())
 
     def steps(self) -> Tensor:
-        """How many steps each seed needed ``[S]``; all of them where it never arrived."""
+        """Return how many steps each seed needed, ``[S]``. A seed that never arrived needed all steps."""
         return torch.where(self.stopped >= 0, self.stopped, self.schedule.steps)
 
     def descend(self, n_steps: int) -> None:
-        """Take so many steps, or fewer if every seed arrives before."""
+        """Take ``n_steps`` steps, or fewer if every seed arrives before."""
         for _ in range(n_steps):
             theta, schedule = self.theta.detach(), self.schedule
             gradients, (_, risks) = self._gradients(theta, self._inputs, self._targets)

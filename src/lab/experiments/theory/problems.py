@@ -1,4 +1,4 @@
-"""The small problems whose solutions are trained and scored, all seeds of a problem at once."""
+"""The small problems whose solutions are trained and scored. All seeds of a problem are trained at once."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ HIDDEN_UNITS = 12
 
 @dataclass(frozen=True)
 class Problem:
-    """Data, risk and start of S seeds; how to train, how to test.
+    """The data, the risk and the start of S seeds, and how to train and test them.
 
     Attributes:
-        name: as in tables.
-        predict: outputs ``[N, ...]`` from parameters ``[P]`` and inputs; None if there are no outputs to
-            scale, hence no IRM.
-        loss: risk from outputs and targets.
+        name: the name in tables.
+        predict: the function from parameters ``[P]`` and inputs to outputs ``[N, ...]``.
+        loss: the function from outputs and targets to the risk.
         inputs: ``[S, E, ...]``.
         targets: ``[S, E, ...]``.
         start: ``[S, P]``.
-        schedule: for every aggregator alike.
-        thresholds: of the AND-mask; with few environments many coincide.
-        test: measure of seed s's parameters on data from elsewhere.
-        test_name: what ``test`` returns.
-        irm_weight: factor of the IRM penalty.
+        schedule: the settings of the descent, the same for every aggregator.
+        thresholds: the thresholds of the AND-mask. With few environments, many thresholds give the same mask.
+        test: the function that measures the parameters of seed s on data from other environments.
+        test_name: the name of the measure that ``test`` returns.
+        irm_weight: the factor of the IRM penalty; None if the problem has no outputs that IRM could scale.
     """
 
     name: str
@@ -54,14 +53,14 @@ class Problem:
     irm_weight: float | None
 
     def risk(self, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        """Risk of one environment of one seed."""
+        """Return the risk of one environment of one seed."""
         return self.loss(self.predict(theta, x), y)
 
     def irm_objective(self) -> SeedRisk:
-        """Risk plus ``irm_weight`` times the IRM penalty (IRMv1).
+        """Return the objective of IRM: the risk plus ``irm_weight`` times the penalty (IRMv1).
 
         Raises:
-            UserError: a problem that has no outputs to scale.
+            UserError: the problem has no outputs to scale.
         """
         if self.irm_weight is None:
             raise UserError(f"the {self.name} has no outputs to scale, hence no IRM: choose another method")
@@ -69,16 +68,16 @@ class Problem:
 
         def objective(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
             outputs = self.predict(theta, x)
-            # Not irm_penalty, which asks for several examples: the regression has one per environment.
+            # irm_penalty needs several examples, and the regression has only one per environment.
             penalty = squared_norm(outputs, y, self.loss)
-            # Divided by the weight, as the IRM authors do, so that the learning rate fits any weight.
+            # The IRM authors also divide by the weight, so that the learning rate fits any weight.
             total: Tensor = self.loss(outputs, y) + weight * penalty
             return total / max(1.0, weight)
 
         return objective
 
     def losses(self, seed: int) -> list[Loss]:
-        """Risk of every environment of one seed as a function of the parameters ``[P]``."""
+        """Return the risk of every environment of one seed, as functions of the parameters ``[P]``."""
         pairs = zip(self.inputs[seed], self.targets[seed], strict=True)
         return [_loss(self.risk, x, y) for x, y in pairs]
 
@@ -88,7 +87,7 @@ def _loss(risk: SeedRisk, x: Tensor, y: Tensor) -> Loss:
 
 
 def two_parameters(n_seeds: int, noise: float = 0.0) -> Problem:
-    """Figure 1's landscape. Inputs are the environments' numbers, outputs the risks themselves."""
+    """Return figure 1's landscape. Its inputs are the environments' numbers, its outputs the risks."""
     held_out = landscape.environment_risk("held out")
     risk_a, risk_b = landscape.TRAINING
 
@@ -111,7 +110,7 @@ def two_parameters(n_seeds: int, noise: float = 0.0) -> Problem:
 
 
 def authors_regression(n_seeds: int, noise: float = 0.0) -> Problem:
-    """The authors' linear regression with their settings, without noise."""
+    """Return the authors' linear regression with their settings, without noise."""
     inputs = linear_regression.make_inputs()
     start = torch.randn(
         n_seeds, inputs.shape[1], generator=generator_for(0, "regression"), dtype=inputs.dtype
@@ -132,7 +131,7 @@ def authors_regression(n_seeds: int, noise: float = 0.0) -> Problem:
 
 
 def small_spirals(n_seeds: int, noise: float = 0.0, stop_at: float = 0.02) -> Problem:
-    """Spirals of one revolution, eight environments, a network small enough for exact Hessians."""
+    """Return spirals of one revolution in eight environments. The network allows exact Hessians."""
     data = [
         make_spirals(seed_for(s, "small spirals"), 8, 256, 8, 2000, revolutions=1.0) for s in range(n_seeds)
     ]
@@ -172,7 +171,7 @@ def small_spirals(n_seeds: int, noise: float = 0.0, stop_at: float = 0.02) -> Pr
 
 
 def noisy_regression(n_seeds: int, noise: float = 0.0) -> Problem:
-    """The authors' linear regression with noise on the private features, drawn for every seed."""
+    """Return the authors' linear regression with noise on the private features, drawn for every seed."""
     inputs = torch.stack(
         [linear_regression.make_inputs(noise, generator_for(s, "noise")) for s in range(n_seeds)]
     )
@@ -188,4 +187,6 @@ PROBLEMS: dict[str, Callable[[int, float], Problem]] = {
     "noisy_regression": noisy_regression,
     "small_spirals": small_spirals,
 }
-"""Problems by the name used in configs: from the number of seeds and the noise, which only one has."""
+"""The functions that make the problems, by the name in configs.
+
+Their arguments are the number of seeds and the noise. Only one problem uses the noise."""

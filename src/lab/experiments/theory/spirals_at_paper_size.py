@@ -1,7 +1,8 @@
-"""Spirals at the paper's size, trained until a common risk, for the score by Hessian-vector products.
+"""Spirals at the paper's size, trained to a common risk, for the score by Hessian-vector products.
 
-All methods have the same settings. Training stops at the first step whose training risk is low enough,
-because curvature shrinks with the risk of a cross-entropy: solutions of unlike risk cannot be compared by it.
+All methods have the same settings. Training stops at the first step whose training risk is low enough. The
+reason is that curvature shrinks with the risk of a cross-entropy. So the score cannot compare solutions of
+different risk.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from lab.experiments.measurement import trained
 from lab.machine.seeding import generator_for
 
 METHODS: dict[str, float | None] = {"mean": None, "and_mask": 0.9, "geometric_mean": 0.9}
-"""Aggregators and their agreement thresholds."""
+"""The aggregators and their agreement thresholds."""
 SETTINGS = (
     "~tuned",
     "dataset.revolutions=3.0",
@@ -28,14 +29,16 @@ SETTINGS = (
     "optimizer.decoupled=true",
     "optimizer.l1=1.0e-5",
 )
-"""Of all methods: found by a short manual search for the AND-mask on spirals of three revolutions."""
+"""The settings of all methods.
+
+A short manual search for the AND-mask on spirals of three revolutions found them."""
 STOP_AT = 0.01
 LANCZOS_STEPS = 20
 
 
 @dataclass(frozen=True)
 class NetworkSolution:
-    """A trained network: its parameters ``[P]``, one loss per environment, steps taken, test accuracy."""
+    """A trained network: parameters ``[P]``, a loss per environment, steps taken, and test accuracy."""
 
     theta: Tensor
     losses: list[Loss]
@@ -43,13 +46,13 @@ class NetworkSolution:
     test_accuracy: float
 
     def expansions(self) -> list[LowRankExpansion]:
-        """Leading curvature of every environment."""
+        """Return the leading curvature of every environment."""
         generator = generator_for(0, "lanczos")
         return [expand(loss, self.theta, LANCZOS_STEPS, generator) for loss in self.losses]
 
 
 def train_network(seed: int, method: str, *overrides: str) -> NetworkSolution:
-    """The 3 x 256 perceptron, trained on 32 environments of 1,280 examples."""
+    """Train the 3 x 256 perceptron on 32 environments of 1,280 examples, and return the solution."""
     threshold = METHODS[method]
     votes = (
         []

@@ -1,4 +1,4 @@
-"""The task of a small problem: all its seeds at once, by one method."""
+"""The task that trains a small problem with one method, for all seeds at once."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ METHODS: dict[str, Callable[[float], Aggregator]] = {
     "irm_penalty": lambda _: Mean(),  # The penalty is in the objective.
 }
 FEW_WEIGHTS = 6
-"""Problems of at most as many have them in their metrics."""
+"""If a problem has at most this many weights, its metrics contain them."""
 
 
 @dataclass(frozen=True)
 class ProblemRecord:
-    """The record of a problem's generated data."""
+    """The record of the data that were generated for a problem."""
 
     problem: Problem
 
@@ -38,7 +38,7 @@ class ProblemRecord:
         return f"{self.problem.name} (generated)"
 
     def fingerprint(self) -> str:
-        """SHA-256 of inputs, targets and starts."""
+        """Return the SHA-256 of inputs, targets and start parameters."""
         digest = hashlib.sha256()
         for values in (self.problem.inputs, self.problem.targets, self.problem.start):
             digest.update(values.contiguous().numpy().tobytes())
@@ -46,19 +46,19 @@ class ProblemRecord:
 
 
 class SmallProblemsTask:
-    """Descend a problem's risk in every seed; an epoch is an equal part of the problem's steps.
+    """A task that descends a problem's risk in every seed. Each epoch has the same number of steps.
 
     Args:
-        run: what every run has.
-        device: unused: so little is fastest on the CPU.
-        problem: a name of ``PROBLEMS``.
-        method: a name of ``METHODS``.
-        agreement_threshold: of the masks; the others have no use for it.
-        n_seeds: S.
+        run: the options that every run has.
+        device: not used, because such small problems are fastest on the CPU.
+        problem: a name in ``PROBLEMS``.
+        method: a name in ``METHODS``.
+        agreement_threshold: the threshold of the masks. Other methods do not use it.
+        n_seeds: S, the number of seeds.
         noise: half-width of the noise on the regression's private features.
 
     Raises:
-        UserError: an unknown name, or epochs that do not divide the steps.
+        UserError: a name is unknown, or the number of epochs does not divide the number of steps.
     """
 
     def __init__(
@@ -96,16 +96,22 @@ class SmallProblemsTask:
 
     @property
     def step(self) -> int:
-        """Steps taken so far."""
+        """The number of steps taken so far."""
         return self.model.step
 
     def train_epoch(self) -> Metrics:
-        """Take the epoch's steps; ``seeds/arrived`` have a risk low enough and go no further."""
+        """Take the steps of one epoch.
+
+        The metric ``seeds/arrived`` counts the seeds whose risk is low enough. Their solutions are fixed.
+        """
         self.model.descend(self.steps_per_epoch)
         return {"seeds/arrived": int((self.model.stopped >= 0).sum())}
 
     def evaluate(self) -> Metrics:
-        """Mean risk and test measure of the seeds; ``seedS/weight/I`` where there are few weights."""
+        """Return the mean risk and test measure of the seeds.
+
+        If there are few weights, ``seedS/weight/I`` are added.
+        """
         solutions = self.model.solutions()
         with torch.no_grad():
             risks = [loss(theta) for s, theta in enumerate(solutions) for loss in self.problem.losses(s)]
@@ -120,11 +126,11 @@ class SmallProblemsTask:
         return metrics
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """``steps`` of every seed."""
+        """Return ``steps``, the number of steps of every seed."""
         return {"steps": self.model.steps().tolist()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Parameters of all seeds, optimizer and step."""
+        """Return the parameters of all seeds, the state of the optimizer and the step."""
         return {
             "model": self.model.state_dict(),
             "optimizer": self.model.optimizer.state_dict(),
@@ -132,7 +138,7 @@ class SmallProblemsTask:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from a saved state."""
         self.model.load_state_dict(state["model"])
         self.model.optimizer.load_state_dict(state["optimizer"])
         self.model.step = state["step"]

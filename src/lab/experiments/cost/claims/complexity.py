@@ -1,4 +1,4 @@
-"""The claim that the AND-mask has the complexity of plain training: what it costs more does not grow."""
+"""The claim that the AND-mask has the complexity of plain training: their ratio of costs does not grow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from lab.figures.claims import Claim
 NETWORK = "perceptron 3 x 256"
 WAY, PLAIN = "vectorized", "plain training"
 GROWTH = 1.5
-"""By how much a ratio may be larger at the largest problem than at the smallest: room for noise."""
+"""The ratio at the largest problem may be this many times the ratio at the smallest, because of noise."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """From ``cost/gradients.csv``: the section 3.1 perceptron, one vote per environment."""
+    """Return the claim for the perceptron of section 3.1 with one vote per environment.
+
+    The numbers come from ``cost/gradients.csv``.
+    """
     costs = pd.read_csv(results / "cost" / "gradients.csv")
     costs = costs[costs.model == NETWORK]
     masked, plain = (costs[costs.way == way].set_index(["environments", "examples"]) for way in (WAY, PLAIN))

@@ -1,1 +1,1 @@
-"""Figures and tables, one per file, which is called as what it makes under ``results/``."""
+"""The figures and tables, one per file. The file has the name of the figure or table under ``results/``."""

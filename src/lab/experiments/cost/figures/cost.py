@@ -8,7 +8,7 @@ import pandas as pd
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per way, a column per number of environments and examples; 3 x 256 perceptron."""
+    """Return a row per way and a column per number of environments and examples; 3 x 256 perceptron."""
     costs = pd.read_csv(results / "cost" / "gradients.csv")
     costs = costs[costs.model == "perceptron 3 x 256"]
     table = pd.DataFrame({"way": costs.way.unique()})

@@ -8,7 +8,10 @@ import pandas as pd
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per way; of each network time as multiples of a plain backward pass, and memory of the step."""
+    """Return a row per way, with the time and memory of a step for each network.
+
+    Times are multiples of a plain backward pass.
+    """
     costs = pd.read_csv(results / "cost" / "gradients.csv")
     costs = costs[costs.examples == 1]
     table = pd.DataFrame({"way": costs.way.unique()})

@@ -8,7 +8,7 @@ import pandas as pd
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per way: time in each number of processes, bytes beside those of DDP's gradients."""
+    """Return a row per way: the time with each number of processes, and the bytes compared with DDP's."""
     costs = pd.read_csv(results / "cost" / "processes.csv")
     table = pd.DataFrame({"way": costs.way.unique()})
     for size in sorted(costs.processes.unique()):

@@ -1,1 +1,1 @@
-"""Measurements: one per file, made in parts by a study."""
+"""The measurements, one per file. A study makes a measurement in parts."""

@@ -1,8 +1,8 @@
-"""Time and memory of every way to a masked gradient, in one run, on a CPU or a GPU.
+"""Time and memory of every way to compute a masked gradient, in one run, on a CPU or a GPU.
 
-Fast ways step in turn, so that a drifting machine drifts for all; those that take a backward pass per
-example once in a process of their own. Memory: the peak of a fresh process beyond model and batch, as Linux
-or CUDA tells it. Ten minutes on an idle machine of two cores.
+Fast ways step in turn, so that a change in the machine's speed affects all of them. Ways that take a backward
+pass per example step once, each in a process of its own. Memory is the peak of a fresh process beyond model
+and batch, as Linux or CUDA reports it. The measurement takes ten minutes on an idle machine of two cores.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from lab.experiments.step_cost import (
 
 
 def parts(steps: int | None = None, device: str | None = None, threads: int = 2) -> Parts:
-    """``cost/gradients.csv``: a part per network.
+    """Return the parts of ``cost/gradients.csv``: one part per network.
 
     Args:
-        steps: timed steps per fast way (default: a number that suits the network).
+        steps: the number of timed steps per fast way (default: a number that suits the network).
         device: ``cpu`` or ``cuda`` (default: the GPU where there is one).
-        threads: CPU threads.
+        threads: the number of CPU threads.
     """
     device = device or default_device()
     return {
@@ -40,13 +40,13 @@ def parts(steps: int | None = None, device: str | None = None, threads: int = 2)
 
 
 def prepared(name: str, way: str, n_environments: int, n_examples: int, device: str) -> Step:
-    """One step of a way on a model and a batch of its own."""
+    """Return one step of a way, with a model and a batch of its own."""
     model = hooked(way, model_of(name, device))
     return partial(WAYS[way], model, *batch(name, n_environments, n_examples, device))
 
 
 def _measure(name: str, steps: int, device: str, threads: int) -> Tables:
-    """A row per way and pair of E and N."""
+    """Return a row per way and per pair of E and N."""
     torch.set_num_threads(threads)
     rows = []
     for pair in WORKLOADS[name].grid:
@@ -62,7 +62,7 @@ def _measure_pair(
     names = available(name, n_examples)
     slow = [way for way in names if n_environments > FEW and way in ONE_BY_ONE]
     ways = {way: prepared(name, way, n_environments, n_examples, device) for way in names if way not in slow}
-    # What a training step takes beside its gradients, whichever way they come about.
+    # Adam is the rest of a training step. It takes the same time for all ways.
     model = model_of(name, device)
     for p in model.parameters():
         p.grad = torch.randn_like(p)
@@ -91,7 +91,7 @@ def _measure_pair(
 def print_peak_of(
     name: str, way: str, n_environments: int, n_examples: int, steps: int, device: str, threads: int
 ) -> None:
-    """Print the peak of this process, the step's beyond what was held before, and its milliseconds."""
+    """Print the peak memory of this process, how much of it the step added, and the step's milliseconds."""
     torch.set_num_threads(threads)
     step, small = (prepared(name, way, n, n_examples, device) for n in (n_environments, 2))
     print_peak(step, small, steps, device)

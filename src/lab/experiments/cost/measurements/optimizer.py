@@ -1,4 +1,4 @@
-"""What a step of the temporal AND-mask Adam costs beside one of ``torch.optim.Adam``, for ResNet-18."""
+"""The cost of a step of Adam with the temporal AND-mask beside ``torch.optim.Adam``, for ResNet-18."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from lab.machine.torchvision_import import import_torchvision
 
 
 def parts(steps: int | None = None, device: str | None = None, threads: int = 1) -> Parts:
-    """``cost/temporal_mask.csv``: the fastest of many alternating steps; seconds on an idle machine.
+    """Return the part of ``cost/temporal_mask.csv``, which takes seconds on an idle machine.
+
+    The steps of the optimizers alternate, and the fastest step of each counts.
 
     Args:
-        steps: timed steps per optimizer (default: 100).
+        steps: the number of timed steps per optimizer (default: 100).
         device: ``cpu`` or ``cuda`` (default: the GPU where there is one).
-        threads: CPU threads.
+        threads: the number of CPU threads.
     """
     return {"steps": partial(_measure, steps or 100, device or default_device(), threads)}
 

@@ -1,7 +1,8 @@
-"""Time and bytes of a step in one process and in several that share its environments: gloo, on the CPU.
+"""Time and bytes of a step in one process, and in several processes that share its environments.
 
-A perceptron of about a million parameters, 16 environments of 64 examples in all, one thread per process.
-A step is forward, backward, exchange and plain SGD. All ways of one number of processes step in turn.
+The processes talk through gloo, on the CPU, and have one thread each. The network is a perceptron of about a
+million parameters. The data are 16 environments of 64 examples in all. A step consists of forward, backward,
+exchange and plain SGD. For each number of processes, all ways step in turn.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ AGGREGATORS: dict[str, Aggregator] = {
 
 
 def parts(steps: int | None = None, device: str | None = None) -> Parts:
-    """``cost/processes.csv``: the medians of rank 0, on a machine with a core for every process.
+    """Return the parts of ``cost/processes.csv``, which holds the medians of rank 0.
+
+    The machine should have a core for every process.
 
     Args:
-        steps: timed steps per way; None for 40.
-        device: ``cpu``, or None, which is the same.
+        steps: the number of timed steps per way; None means 40.
+        device: ``cpu``, or None, which means the same.
 
     Raises:
         UserError: a GPU was asked for.
@@ -59,7 +62,7 @@ def parts(steps: int | None = None, device: str | None = None) -> Parts:
 
 
 def _measure(size: int, steps: int) -> Tables:
-    # Outlives the processes, as torchrun's does.
+    # The store outlives the processes, as torchrun's store does.
     patience = timedelta(minutes=5)
     store = dist.TCPStore("127.0.0.1", 0, None, True, patience, False)  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +79,7 @@ def _measure(size: int, steps: int) -> Tables:
 
 
 def steps_of(rank: int, size: int, port: int, steps: int) -> list[dict[str, Any]]:
-    """What one of the processes measures: a row per way."""
+    """Measure all ways in one of the processes, and return a row per way."""
     os.environ.update(
         {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_PORT": str(port)},
         MASTER_ADDR="127.0.0.1",
@@ -96,7 +99,7 @@ def steps_of(rank: int, size: int, port: int, steps: int) -> list[dict[str, Any]
         sent = {name: bytes_given(way) for name, way in ways.items()}
     n_parameters = sum(p.numel() for p in model.parameters())
     if size > 1:
-        sent[PLAIN] = 4 * n_parameters  # Its own reducer sends the gradients, once.
+        sent[PLAIN] = 4 * n_parameters  # DDP's own reducer sends the gradients once.
     return [
         {
             "processes": size,
@@ -114,7 +117,7 @@ def steps_of(rank: int, size: int, port: int, steps: int) -> list[dict[str, Any]
 
 
 def plain_step(model: nn.Module, inputs: Tensor, targets: Tensor, size: int) -> Callable[[], None]:
-    """Plain training on all examples; in several processes by DistributedDataParallel."""
+    """Return a step of plain training on all examples. Several processes use DistributedDataParallel."""
     own = copy.deepcopy(model)
     optimizer = torch.optim.SGD(own.parameters(), 1e-3)
     shared = DistributedDataParallel(own) if size > 1 else own
@@ -128,7 +131,7 @@ def plain_step(model: nn.Module, inputs: Tensor, targets: Tensor, size: int) -> 
 
 
 def step(model: nn.Module, inputs: Tensor, targets: Tensor, aggregator: Aggregator) -> Callable[[], None]:
-    """Ours, with the environments of this process."""
+    """Return a step with one of our aggregators, on the environments of this process."""
     own = copy.deepcopy(model)
     optimizer = torch.optim.SGD(own.parameters(), 1e-3)
 
@@ -140,7 +143,7 @@ def step(model: nn.Module, inputs: Tensor, targets: Tensor, aggregator: Aggregat
 
 
 def bytes_given(way: Callable[[], None]) -> int:
-    """Bytes that one step hands over to be added up."""
+    """Return how many bytes one step of a way gives to the sum over processes."""
     with _counted() as counts:
         way()
     return sum(counts)

@@ -1,7 +1,7 @@
 """The claim about Colored MNIST at the IRM authors' own setting.
 
-The rule was written on 25 November 2026, before the first run of the study ended. What the numbers are
-compared with are the means of ten restarts in table 1 of *Invariant Risk Minimization*.
+The rule was written on 25 November 2026, before the first run of the study ended. The numbers are compared
+with the means of ten restarts in table 1 of *Invariant Risk Minimization*.
 """
 
 from __future__ import annotations
@@ -25,22 +25,27 @@ from lab.figures.style import data_sources
 
 STUDY = "paper"
 OTHER_IMAGES = 0.01
-"""Difference of means that says nothing: two standard errors of an accuracy on 10,000 images. Ours are
-MNIST's test images, theirs the last 10,000 training images, and each restart tests on the same ones."""
+"""A difference of means up to this size says nothing. It is two standard errors on 10,000 images.
+
+Our images are MNIST's test images, theirs are the last 10,000 training images. All restarts test on the same
+images."""
 APART = 0.2
-"""Test accuracy between IRM and plain training that is a pattern; they print 50 points."""
+"""The gap in test accuracy between IRM and plain training that counts as the pattern.
+
+The authors print a gap of 50 points."""
 TOO_WIDE = 0.05
-"""Two standard errors of the difference above which ten restarts say too little."""
+"""If two standard errors of the difference are above this, ten restarts say too little."""
 PARTS = ("train/accuracy", "test/accuracy")
 
 
 def claims(results: Path) -> list[Claim]:
-    """From ``irm/paper_runs.csv``.
+    """Return the claim that IRM ignores the colour of digits, from ``irm/paper_runs.csv``.
 
-    Reproduced: the mean train and test accuracy of IRM, plain training and the grayscale oracle each lie
-    within two standard errors of the difference, or a point, of those printed. In part: not all of them,
-    but in test IRM is above chance and 20 points above plain training, and the oracle above IRM. Undecided:
-    IRM's restarts differ so much that two standard errors of the difference are above five points.
+    Reproduced: the mean train and test accuracies of IRM, plain training and the grayscale oracle all lie
+    within two standard errors of the difference, or within one point, of the printed ones. In part: not all
+    of them do, but the test accuracy of IRM is above chance and 20 points above that of plain training, and
+    that of the oracle is above IRM's. Undecided: IRM's restarts differ so much that two standard errors of
+    the difference are above five points.
     """
     runs = colored_runs(results, name=STUDY)
     by_row = {name: runs[runs.row == name] for name in PUBLISHED if (runs.row == name).any()}
@@ -61,12 +66,12 @@ def claims(results: Path) -> list[Claim]:
 
 
 def band(name: str, part: int, chosen: pd.DataFrame) -> float:
-    """How far a mean of ours may lie from theirs."""
+    """Return how far our mean may lie from the authors' mean."""
     return max(OTHER_IMAGES, _two_errors(name, part, chosen))
 
 
 def _two_errors(name: str, part: int, chosen: pd.DataFrame) -> float:
-    # Theirs is numpy's deviation, which divides by n.
+    # The authors' deviation is numpy's, which divides by n.
     theirs = PUBLISHED_DEVIATIONS[name][part] ** 2 / (PUBLISHED_RESTARTS - 1)
     return 2 * math.sqrt(theirs + chosen[PARTS[part]].var() / len(chosen))
 

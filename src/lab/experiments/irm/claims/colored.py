@@ -1,4 +1,4 @@
-"""The claim that IRM's settings need no test data, with a fourth environment that nothing trains on.
+"""The claim that IRM's settings need no test data, but only a fourth environment that is not trained on.
 
 The rule was written on 25 November 2026, before the first run on MNIST ended.
 """
@@ -17,16 +17,19 @@ from lab.figures.style import data_sources, median_and_range
 STUDY = "colored"
 SHOWN = {"mean": "plain", "irm_penalty": "IRM", "grayscale_mean": "grayscale oracle"}
 ROOM = 0.2
-"""Test accuracy between plain training and the oracle without which there is nothing for IRM to gain."""
+"""The oracle must be this much above plain training in test accuracy.
+
+Otherwise there is nothing for IRM to gain."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """From ``irm/colored_runs.csv``: the settings of searches on a validation environment.
+    """Return the claim on settings that were searched with a validation environment.
 
-    A seed of IRM leaves the colour if its test accuracy is above chance and nearer to the median of the
-    grayscale oracle than to that of plain training. Reproduced: all seeds do. In part: more than half do, by
-    two standard errors. Undecided: the share is within two standard errors of a half, or the oracle is less
-    than 20 points above plain training.
+    The numbers come from ``irm/colored_runs.csv``. A seed of IRM leaves the colour if its test accuracy is
+    above chance and nearer to the median of the grayscale oracle than to that of plain training. Reproduced:
+    all seeds leave the colour. In part: the share of seeds that do is above a half by more than two standard
+    errors. Undecided: the share is within two standard errors of a half, or the oracle is less than 20 points
+    above plain training.
     """
     runs = colored_runs(results)
     test = {name: runs[runs.row == name]["test/accuracy"] for name in SHOWN if (runs.row == name).any()}
@@ -44,7 +47,7 @@ def claims(results: Path) -> list[Claim]:
 
 
 def _left(test: dict[str, pd.Series]) -> pd.Series:
-    """Whether a seed of IRM leaves the colour."""
+    """Return, for each seed of IRM, whether it leaves the colour."""
     plain, gray = test["mean"].median(), test["grayscale_mean"].median()
     left: pd.Series = test["irm_penalty"] > max(0.5, (plain + gray) / 2)
     return left

@@ -1,4 +1,4 @@
-"""The claim about cows and camels: with every example an environment, a cue of 80 % is no invariance.
+"""The claim about cows and camels: if every example is an environment, a cue of 80 % is not an invariance.
 
 The rule was written on 25 November 2026, before the first run on MNIST ended.
 """
@@ -24,20 +24,20 @@ from lab.figures.style import data_sources, median_and_range
 
 STUDY = "cue"
 DROPPED = 0.9
-"""Of the accuracy of the digit alone, reached where the colour misleads: then the digit is what is used."""
+"""The cue is dropped if this share of the digit's own accuracy is reached where the colour misleads."""
 HELPED = 0.05
-"""Test accuracy above that without a mask that counts as help."""
+"""A mask helps if its test accuracy is this much above the one without a mask."""
 LEARNED = 0.6
-"""Training accuracy, between chance and the 80 % of the colour, below which nothing was learned."""
+"""Below this training accuracy nothing was learned. It lies between chance and the 80 % of the colour."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """The appendix to section 4, from ``irm/cue_runs.csv``.
+    """Return the claim of the appendix to section 4, from ``irm/cue_runs.csv``.
 
-    Only thresholds above 0.6 can drop a cue of 80 %. Reproduced: at one of them every seed reaches 90 % of
-    the digit alone, and more than the median without a mask. In part: at any threshold above 0 the median is
-    five points above that without a mask. Undecided: no threshold above 0.6 learns anything. Else not
-    reproduced.
+    Only thresholds above 0.6 can drop a cue of 80 %. Reproduced: at one of these thresholds, every seed
+    reaches 90 % of the accuracy that the digit gives without the colour, and at least the median without a
+    mask. In part: at some threshold above 0, the median is five points above the median without a mask.
+    Undecided: no threshold above 0.6 learns anything. Otherwise the claim is not reproduced.
     """
     runs = read_cue(results)
     cows = runs[runs[LABEL_NOISE] == COWS]
@@ -71,7 +71,7 @@ def _kind(of: dict[float, pd.DataFrame]) -> str:
     deciding = {threshold: chosen for threshold, chosen in of.items() if threshold > PASSED_BY_ARITHMETIC}
     if not deciding or 0.0 not in of:
         return "undecided"
-    # Without a mask, at threshold 0, nothing is dropped by one.
+    # Threshold 0 means no mask.
     alone = of[0.0]["test/accuracy"].median()
     bar = DROPPED * digit_alone(COWS)
     if any(chosen["test/accuracy"].min() >= max(bar, alone) for chosen in deciding.values()):

@@ -1,4 +1,4 @@
-"""Claims about IRM's first example: whose weights each method learns."""
+"""The claims about the weights that each method learns in IRM's first example."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAUSAL = (1.0, 1.0, 0.0, 0.0)
 
 
 def claims(results: Path) -> list[Claim]:
-    """Example 1, from ``irm/linear_runs.csv``."""
+    """Return the claims on example 1, from ``irm/linear_runs.csv``."""
     runs = pd.read_csv(results / FOLDER / "linear_runs.csv")
     irm, plain = (runs[runs.aggregator == name] for name in ("irm_penalty", "mean"))
     off = max(abs(weight - wanted) for weight, wanted in zip(_means(irm), CAUSAL, strict=True))

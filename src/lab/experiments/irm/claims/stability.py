@@ -1,4 +1,4 @@
-"""The claims about IRM's failures: what becomes of a run by the schedule of the penalty's weight.
+"""The claims about IRM's failures: how the outcome of a run depends on the schedule of the penalty's weight.
 
 The rules were written on 25 November 2026, before the first run on MNIST ended.
 """
@@ -23,25 +23,28 @@ from lab.figures.pending import read_curves
 from lab.figures.style import data_sources
 
 AT_ONCE = ("constant 10", "constant 100", "constant 1000", "constant", "ramp 1.6")
-"""Schedules under which the penalty has its weight from the first step, or within fifty."""
+"""Schedules under which the penalty has its full weight from the first step, or within fifty steps."""
 PLAIN_FIRST = ("step", "step to 10", "ramp 8", OWN_PACE)
-"""Schedules under which it weighs little for hundreds of steps or more."""
+"""Schedules under which the penalty has a small weight for hundreds of steps or more."""
 WORKS = 0.2
-"""Share of a schedule's seeds that pass the bar: with fewer it does not work."""
+"""A schedule works if at least this share of its seeds passes the bar."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """The reimplementation's failures and its remedy, from ``stability_runs.csv`` and ``ramp_*.csv``."""
+    """Return the claims on the reimplementation's failures and on its remedy.
+
+    The numbers come from ``stability_runs.csv`` and ``ramp_*.csv``.
+    """
     return [_begins_plain(results), _ramp(results)]
 
 
 def _begins_plain(results: Path) -> Claim:
-    """Every schedule decides, at every weight.
+    """Return the claim that IRM must begin as plain training. All schedules and weights count.
 
-    Reproduced: every run with the penalty at once collapses, no run that begins as plain training does, and
-    one of those schedules works. In part: with the penalty at once no schedule works, though not every run
-    collapses. Not reproduced: one works at least half as often as the best that begins as plain training.
-    Undecided: no schedule works.
+    Schedules are early if the penalty has its full weight at once, and late if training begins as plain
+    training. Reproduced: every early run collapses, no late run collapses, and a late schedule works. In
+    part: no early schedule works, but not every early run collapses. Not reproduced: an early schedule works,
+    at least half as often as the best late schedule. Undecided: no schedule works.
     """
     runs = stability_runs(results)
     shares = {
@@ -86,10 +89,11 @@ def _kind(shares: dict[str, dict[str, float]]) -> str:
 
 
 def _ramp(results: Path) -> Claim:
-    """The reimplementation's own schedule by its own rule: a run stops where all environments pass the bar.
+    """Return the claim on the reimplementation's own schedule, judged by the reimplementation's own rule.
 
-    Reproduced: more than half of the seeds pass at some evaluation, by two standard errors. Undecided: the
-    share is within two standard errors of a half. In part: fewer pass, but some. Not reproduced: none.
+    By this rule, a run stops when all environments pass the bar. Reproduced: the share of seeds that pass at
+    some evaluation is above a half by more than two standard errors. Undecided: the share is within two
+    standard errors of a half. In part: fewer seeds pass, but some do. Not reproduced: no seed passes.
     """
     curves = read_curves(results / FOLDER / "ramp_curves.csv")
     ours, number, kind = "", "", "undecided"

@@ -18,7 +18,7 @@ STYLES = {"and_mask": "--", "geometric_mean": ":"}
 
 
 def draw(results: Path) -> Figure:
-    """Thin lines are seeds, thick ones their median."""
+    """Draw train and test accuracy during training: thin lines are seeds, thick lines are their medians."""
     curves = colored_runs(results, "curves")
     if curves.empty:
         return pending_figure(pending(results, NAME))
@@ -48,7 +48,7 @@ def draw(results: Path) -> Figure:
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per method and selection rule, median and range over seeds, published values beside."""
+    """Return a row per method and selection rule: median and range over seeds, and the published values."""
     curves = colored_runs(results, "curves")
     if curves.empty:
         return pd.DataFrame([{"pending": pending(results, NAME)}])

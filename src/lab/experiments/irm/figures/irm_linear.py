@@ -17,7 +17,7 @@ BEST = {scale: 2 * float(scale) ** 2 for scale in SCALES}
 
 
 def draw(results: Path) -> Figure:
-    """Left the weights, right the error on each test environment; every seed is drawn."""
+    """Draw every seed: the weights on the left, the error on each test environment on the right."""
     runs = pd.read_csv(results / FOLDER / "linear_runs.csv")
     figure = new_figure(n_columns=2)
     weights, errors = figure.subplots(1, 2)
@@ -55,7 +55,7 @@ def draw(results: Path) -> Figure:
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per aggregator; mean and standard deviation over seeds of weights and test errors."""
+    """Return a row per aggregator: mean and standard deviation of weights and test errors over seeds."""
     runs = pd.read_csv(results / FOLDER / "linear_runs.csv")
     rows = []
     for name in (name for name in ROWS if name in set(runs.aggregator)):

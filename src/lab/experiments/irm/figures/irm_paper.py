@@ -20,7 +20,7 @@ PARTS = ("train", "test")
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per method: mean and standard deviation over the restarts, ours and theirs, in per cent."""
+    """Return a row per method: our and their mean and standard deviation over restarts, in per cent."""
     runs = colored_runs(results, name=NAME)
     rows = []
     for name in PUBLISHED:

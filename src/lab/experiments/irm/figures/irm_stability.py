@@ -26,7 +26,7 @@ MARKERS = {"success": "o", "collapsed": "x", "plain": "s", "between": "^"}
 
 
 def draw(results: Path) -> Figure:
-    """A panel per schedule; the shaded corner is the reimplementation's bar."""
+    """Draw a panel per schedule. In the shaded corner, a run is above the bar of the reimplementation."""
     runs = stability_runs(results)
     if runs.empty:
         return pending_figure(pending(results, *STUDIES))
@@ -68,7 +68,10 @@ def draw(results: Path) -> Figure:
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per schedule: shares of the outcomes, and what the training data alone could tell."""
+    """Return a row per schedule: shares of the outcomes, accuracies, and the risk and penalty in training.
+
+    Risk and penalty are known without test data.
+    """
     runs = stability_runs(results)
     if runs.empty:
         return pd.DataFrame([{"pending": pending(results, *STUDIES)}])

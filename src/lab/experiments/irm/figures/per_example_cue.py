@@ -28,7 +28,7 @@ LINES = {
 
 
 def draw(results: Path) -> Figure:
-    """A panel per problem that was run; every seed and their median."""
+    """Draw a panel per problem that was run, with every seed and the median of the seeds."""
     runs = read_cue(results)
     if runs.empty:
         return pending_figure(pending(results, "cue"))

@@ -1,1 +1,1 @@
-"""Claims: the paper's words, ours, and a verdict that the numbers decide."""
+"""The claims: the words of the paper, our result, and a verdict that the numbers decide."""

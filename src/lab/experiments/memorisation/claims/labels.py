@@ -25,20 +25,24 @@ from lab.figures.pending import number_of_runs
 from lab.figures.style import data_sources, median_and_range
 
 SMALL = 0.2
-"""The threshold that the paper found best with wrong labels; "a small threshold" here."""
+"""The threshold that the paper found best with wrong labels. The claims call it "a small threshold"."""
 MEMORISED, PREVENTED = 0.95, 0.4
-"""Training accuracy on random labels: at least this is memorised, at most this is prevented."""
+"""Limits of training accuracy on random labels.
+
+Labels are memorised from the first value upwards. Memorisation is prevented up to the second value."""
 CHANCE, SAME = 0.1, 0.05
 HURT = 0.02
-"""Test accuracy that a seed may lose: five standard errors of 10,000 images."""
+"""The test accuracy that a seed may lose, which is five standard errors on 10,000 images."""
 MOST = 0.8
-"""Share of what plain training gains over chance in test that counts as most of it."""
+"""The share of plain training's gain over chance, in test accuracy, that counts as most of it."""
 STILL_RISING = 0.02
-"""Training accuracy gained at the last learning rate, in the last quarter of the epochs."""
+"""A run is still rising if it gains this much training accuracy at the last learning rate.
+
+That rate holds in the last quarter of the epochs."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """What a small threshold does to random and to true labels, and test beside training accuracy."""
+    """Return the claims on random labels, on true labels, and on test accuracy beside training accuracy."""
     group_norm = _random_labels(results, "random_labels_group_norm")._replace(
         short="With GroupNorm a small threshold prevents memorising",
         claim="with GroupNorm, under which votes are exact: random labels are memorised by plain training, a "
@@ -54,7 +58,7 @@ def claims(results: Path) -> list[Claim]:
 
 
 def _open(claim: Claim, results: Path, name: str) -> Claim:
-    """A claim about which nothing can be said yet."""
+    """Return the claim as pending, because there are not enough runs for a verdict."""
     unfinished = pending(results, name)
     return claim._replace(
         ours=f"no number yet: {unfinished}",
@@ -64,19 +68,22 @@ def _open(claim: Claim, results: Path, name: str) -> Claim:
 
 
 def _about(runs: pd.DataFrame) -> str:
-    """How many seeds, which data."""
+    """Return the number of seeds and the data, in words."""
     return f"{seeds_per(runs, [THRESHOLD, NOISE])}; {data_sources(runs)}"
 
 
 def _last(runs: pd.DataFrame, noise: float, key: str) -> pd.DataFrame:
-    """Accuracy at the last epoch: a column per threshold, a row per seed; empty where nothing was run."""
+    """Return accuracy at the last epoch, a column per threshold and a row per seed; empty without runs."""
     if runs.empty:
         return pd.DataFrame()
     return runs[runs[NOISE] == noise].pivot(index="seed", columns=THRESHOLD, values=key)
 
 
 def _rise(curves: pd.DataFrame) -> pd.DataFrame:
-    """Training accuracy on random labels gained at the last rate: a column per threshold, a row per seed."""
+    """Return the training accuracy on random labels that was gained at the last learning rate.
+
+    The table has a column per threshold and a row per seed.
+    """
     if curves.empty:
         return pd.DataFrame()
     random = curves[curves[NOISE] == 1]
@@ -91,15 +98,19 @@ def _rise(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def _prevented(last: pd.DataFrame, rise: pd.DataFrame) -> pd.DataFrame:
-    """Little was memorised, and no more came at the last rate: a column per threshold, a row per seed."""
+    """Return whether memorisation was prevented: a column per threshold and a row per seed.
+
+    It was prevented if the accuracy is low and did not rise at the last learning rate.
+    """
     prevented: pd.DataFrame = (last <= PREVENTED) & (rise < STILL_RISING)
     return prevented
 
 
 def _random_labels(results: Path, name: str) -> Claim:
-    """Reproduced: plain training memorises and 0.2 prevents it, in all seeds.
+    """Return the claim on random labels, from the study ``name``.
 
-    In part: 0.2 ends 20 points or more below plain training in all seeds.
+    Reproduced: plain training memorises the labels and threshold 0.2 prevents it, in all seeds. In part: 0.2
+    ends 20 points or more below plain training in all seeds.
     """
     claim = Claim(
         short="A small threshold prevents memorising random labels",
@@ -135,11 +146,11 @@ def _random_labels(results: Path, name: str) -> Claim:
 
 
 def _true_labels(results: Path) -> Claim:
-    """Of the smallest threshold that prevents memorising in all seeds.
+    """Return the claim on true labels. It is judged at the smallest threshold that prevents memorising.
 
-    Reproduced: at most two points of test accuracy lost in all seeds. In part: the median keeps most of what
-    plain
-    training gains over chance. Where no threshold prevents, nothing is reproduced.
+    The threshold must prevent memorising in all seeds. Reproduced: it loses at most two points of test
+    accuracy in all seeds. In part: its median keeps most of what plain training gains over chance. If no
+    threshold prevents memorising, the claim is not reproduced.
     """
     claim = Claim(
         short="The same threshold still learns true labels",
@@ -176,10 +187,12 @@ def _true_labels(results: Path) -> Claim:
 
 
 def _test_beside_train(results: Path) -> Claim:
-    """True labels: what each threshold takes from the accuracies of threshold 0, and where they meet.
+    """Return the claim on how much training and test accuracy with true labels lose against threshold 0.
 
-    Reproduced: test loses at most two points more than training at every threshold and seed, and they meet
-    within five points where twice chance is learned. In part: the first, in more than half of the seeds.
+    Reproduced: two conditions hold. At every threshold and in every seed, test accuracy loses at most two
+    points more than training accuracy. At some threshold whose test accuracy is at least twice chance, the
+    two are within five points of each other. In part: the first condition holds in more than half of the
+    seeds.
     """
     claim = Claim(
         short="Test accuracy falls more slowly than training accuracy",
@@ -196,7 +209,7 @@ def _test_beside_train(results: Path) -> Claim:
         return _open(claim, results, "random_labels")
     lost_train, lost_test = (-part.sub(part[0.0], axis="index") for part in (train, test))
     slower = ((lost_test <= lost_train + HURT) | lost_test.isna()).all(axis="columns")
-    # Near chance they are the same whatever the mask does.
+    # Near chance the two accuracies are equal, whatever the mask does. So such thresholds do not count.
     learned = [float(t) for t in test.columns if test[t].min() >= 2 * CHANCE]
     meet = [t for t in learned if (train[t] - test[t]).abs().max() <= SAME]
     where = ", ".join(f"{t:g}" for t in meet) or "none"

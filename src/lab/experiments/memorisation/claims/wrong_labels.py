@@ -28,16 +28,18 @@ from lab.figures.style import data_sources, median_and_range
 NAME = "label_noise"
 CHANCE = 0.1
 FALL = 0.03
-"""Test accuracy lost since the highest evaluation, which is high by chance too, that counts as a fall."""
+"""The test accuracy that a run must lose after its highest evaluation so that this counts as a fall.
+
+It is above zero because the highest evaluation is partly high by chance."""
 NAMES = {"mean": "plain", "and_mask": "AND-mask"}
 
 
 def claims(results: Path) -> list[Claim]:
-    """25 % of the labels redrawn: what is fitted of the wrong ones, whether test accuracy peaks and falls.
+    """Return the claim on 25 % redrawn labels: how many wrong labels are fitted, and whether test falls.
 
-    Reproduced: below chance with the mask, 40 points below plain training, plain training falls after its
-    peak
-    and the mask does not, in all seeds. In part: 20 points below plain training.
+    Reproduced: with the mask, the accuracy on wrong labels is below chance and 40 points below that of plain
+    training. After its peak, the test accuracy of plain training falls and that of the mask does not. All
+    this holds in all seeds. In part: the accuracy on wrong labels is 20 points below that of plain training.
     """
     claim = Claim(
         short="The mask does not fit wrong labels",

@@ -21,7 +21,11 @@ from lab.figures.style import as_percent, new_figure, stamp
 
 
 def draw(results: Path, name: str = "random_labels") -> Figure:
-    """Solid lines and full marks: training; dashed lines and hollow marks: test, with true labels."""
+    """Draw the final accuracies against the threshold.
+
+    Solid lines and full marks show training. Dashed lines and hollow marks show the test set, whose labels
+    are true.
+    """
     runs = runs_of(results, name)
     if runs.empty:
         return pending_figure(pending(results, name))

@@ -10,5 +10,5 @@ from lab.experiments.memorisation.figures import figure16
 
 
 def draw(results: Path) -> Figure:
-    """As ``figure16``."""
+    """Draw the panel of ``figure16`` from the runs on Fashion-MNIST."""
     return figure16.draw(results, "random_labels_fashion")

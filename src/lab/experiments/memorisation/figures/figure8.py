@@ -21,7 +21,7 @@ from lab.figures.style import GREY, as_percent, new_figure, stamp
 
 
 def draw(results: Path, name: str = "random_labels") -> Figure:
-    """Final training accuracy against the threshold."""
+    """Draw the final training accuracy against the threshold."""
     runs = runs_of(results, name)
     if runs.empty:
         return pending_figure(pending(results, name))

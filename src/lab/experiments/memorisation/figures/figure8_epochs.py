@@ -32,7 +32,10 @@ STYLES = ("-", "--", "-.", ":")
 
 
 def draw(results: Path, study: str = "random_labels") -> Figure:
-    """A panel per kind of label and set, a line per threshold; dotted: where the learning rate falls."""
+    """Draw a panel per kind of label and set, with a line per threshold.
+
+    Vertical dotted lines show where the learning rate falls, a horizontal one shows chance.
+    """
     runs = runs_of(results, study)
     if runs.empty:
         return pending_figure(pending(results, study))

@@ -10,5 +10,5 @@ from lab.experiments.memorisation.figures import figure8_epochs
 
 
 def draw(results: Path) -> Figure:
-    """The panels of ``figure8_epochs``."""
+    """Draw the panels of ``figure8_epochs`` from the runs with GroupNorm."""
     return figure8_epochs.draw(results, "random_labels_group_norm")

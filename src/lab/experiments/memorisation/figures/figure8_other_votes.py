@@ -37,7 +37,7 @@ LINES = (
 
 
 def draw(results: Path) -> Figure:
-    """A panel per kind of label and measure, a line per vote."""
+    """Draw a panel per kind of label and measure, and a line per kind of vote."""
     runs = runs_of(results, NAME)
     if runs.empty:
         return pending_figure(pending(results, NAME))
@@ -66,7 +66,7 @@ def draw(results: Path) -> Figure:
 
 
 def _vote(table: pd.DataFrame) -> pd.Series:
-    """Which of ``LINES`` a row belongs to."""
+    """Return, for each row, the name of the line in ``LINES`` that it belongs to."""
     plain, exact, local, bare = (name for name, _, _ in LINES)
     rescaled = table["aggregator.rescale"].map({True: local, "True": local}).fillna(bare)
     votes = rescaled.where(table.gradients != "per_example_loss", exact)

@@ -32,9 +32,11 @@ PANELS = (
 
 
 def draw(results: Path) -> Figure:
-    """Left: the mislabelled training examples against their wrong labels. Middle: the others. Right: test.
+    """Draw the accuracy on three sets of examples over the epochs.
 
-    Each method at the rate that the paper found best for it, and plain training at the mask's too.
+    The left panel shows the mislabelled training examples against their wrong labels, the middle panel the
+    other training examples, and the right panel the test set. Each method has the learning rate that the
+    paper found best for it. Plain training is also drawn with the learning rate of the mask.
     """
     runs = runs_of(results, NAME)
     if runs.empty:

@@ -11,7 +11,7 @@ from lab.figures.style import LABELS
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """Per method and learning rate median and range over the seeds, in per cent; every rate that was run."""
+    """Return a row per method and learning rate, with median and range over the seeds in per cent."""
     if runs_of(results, "label_noise").empty:
         return pd.DataFrame([{"pending": pending(results, "label_noise")}])
     curves = curves_of(results, "label_noise")

@@ -32,7 +32,7 @@ PANELS = (
 
 
 def draw(results: Path) -> Figure:
-    """A panel per kind of label and measure, a line per method at the settings of its default command."""
+    """Draw a panel per kind of label and measure, and a line per method with its default settings."""
     runs = pd.concat([runs_of(results, name) for name in (BESIDE, NAME)])
     if runs.empty:
         return pending_figure(pending(results, NAME))
@@ -60,7 +60,7 @@ def draw(results: Path) -> Figure:
 
 
 def _named(table: pd.DataFrame) -> pd.DataFrame:
-    """A mask at threshold 0 under the name of plain training."""
+    """Return the table with plain training's name on the rows of a mask at threshold 0."""
     if THRESHOLD not in table:
         return table
     return table.assign(aggregator=table.aggregator.mask(table[THRESHOLD] == 0, "mean"))

@@ -28,11 +28,14 @@ EQUAL_EPOCHS = 40
 COLORS = {4: "#E69F00", 8: "#0072B2", 16: "#009E73", 32: "#CC79A7"}
 MARKERS = {4: "v", 8: "o", 16: "s", 32: "^"}
 STILL_RISING = 0.02
-"""Training accuracy gained at the last learning rate from which a run counts as still rising."""
+"""A run counts as still rising if it gained this much training accuracy at the last learning rate."""
 
 
 def draw(results: Path) -> Figure:
-    """A row for equal epochs and one for equal steps; left by images, right by images per parameter."""
+    """Draw one row for equal epochs and one for equal steps.
+
+    The left panels have the number of images on the x axis, the right ones the images per parameter.
+    """
     runs = runs_of(results, NAME)
     if runs.empty:
         return pending_figure(pending(results, NAME))
@@ -62,7 +65,7 @@ def draw(results: Path) -> Figure:
 
 
 def _draw(axes: Axes, runs: pd.DataFrame, places: pd.Series) -> None:
-    """Final training accuracy against ``places`` on a logarithmic scale, a colour per width."""
+    """Draw the final training accuracy against ``places`` on a logarithmic scale, with a colour per width."""
     axes.set_xscale("log")
     as_percent(axes)
     mark_chance(axes)
@@ -89,7 +92,7 @@ def _draw(axes: Axes, runs: pd.DataFrame, places: pd.Series) -> None:
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per width, number of images and budget: what the mask and plain training end at, in per cent."""
+    """Return a row per width, number of images and budget, with final accuracies in per cent."""
     runs = runs_of(results, NAME)
     if runs.empty:
         return pd.DataFrame([{"pending": pending(results, NAME)}])
@@ -107,7 +110,7 @@ def tabulate(results: Path) -> pd.DataFrame:
 
 
 def _rise(curves: pd.DataFrame) -> pd.Series:
-    """Training accuracy that each run gained at the last learning rate."""
+    """Return the training accuracy that each run gained at the last learning rate."""
 
     def of(own: pd.DataFrame) -> float:
         ordered = own.set_index("epoch")["train/accuracy"].sort_index()

@@ -19,12 +19,14 @@ COMMANDS = (
     ("experiment=cifar_label_noise", "cifar_label_noise", 0.25, 0.2),
     ("experiment=cifar_label_noise aggregator=mean", "cifar_label_noise", 0.25, None),
 )
-"""Options of the command, then how its runs are told: experiment, label noise, threshold (None: plain)."""
+"""The options of each command, and the values that its runs are found by.
+
+These values are experiment, label noise and threshold. The threshold is None for plain training."""
 WRONG = "train/accuracy_mislabeled"
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per command: medians and ranges over the seeds at the last epoch, in per cent, and minutes."""
+    """Return a row per command: median and range over seeds at the last epoch in per cent, and minutes."""
     runs = runs_of(results, NAME)
     if runs.empty:
         return pd.DataFrame([{"pending": pending(results, NAME)}])

@@ -21,7 +21,10 @@ COLUMNS = (
 
 
 def draw(results: Path) -> Figure:
-    """A row per kind of label, a column per measure, a colour per threshold, a line style per vote."""
+    """Draw a row per kind of label and a column per measure.
+
+    The colour shows the threshold, the line style shows the vote.
+    """
     path = results / FOLDER / "votes.csv"
     if not path.exists():
         return pending_figure("the study votes")

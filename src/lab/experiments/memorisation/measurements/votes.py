@@ -1,7 +1,7 @@
-"""How near the local and the share vote come to the exact one during training.
+"""A comparison of the local vote and the share vote with the exact vote during training.
 
-Trains as ``experiment=cifar_random_labels`` does, with the local vote, on true and on random labels, with
-BatchNorm; see ``VotesTask``.
+A network with BatchNorm is trained as in ``experiment=cifar_random_labels``, with the local vote, once on
+true and once on random labels. ``VotesTask`` makes the comparisons.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ LABEL_NOISE = {"true_labels": 0.0, "random_labels": 1.0}
 
 
 def parts(seed: int = 0, epochs: int = 10, images: int = 9600, width: int = 8) -> Parts:
-    """``memorisation/votes.csv``: a part for true and one for random labels, minutes each.
+    """Return the parts of ``memorisation/votes.csv``: one for true and one for random labels.
+
+    Each part takes minutes.
 
     Args:
-        seed: of data, network and batches.
-        epochs: of training.
-        images: for training.
-        width: of FastResNet.
+        seed: the seed of data, network and batches.
+        epochs: the number of training epochs.
+        images: the number of training images.
+        width: the width of FastResNet.
     """
     return {
         name: partial(_compare, noise, seed, epochs, images, width) for name, noise in LABEL_NOISE.items()
@@ -31,7 +33,7 @@ def parts(seed: int = 0, epochs: int = 10, images: int = 9600, width: int = 8) -
 
 
 def _compare(label_noise: float, seed: int, epochs: int, images: int, width: int) -> Tables:
-    """Train once; a row per comparison and threshold."""
+    """Train once and return a row per comparison and threshold."""
     run = trained(
         [
             "experiment=cifar_random_labels",

@@ -1,4 +1,4 @@
-"""Claims about the accuracy of section 3.1's methods, with verdicts that the numbers decide."""
+"""The claims about the accuracy of section 3.1's methods, with verdicts that the numbers decide."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lab.figures.style import median_and_range
 
 
 def claims(results: Path) -> list[Claim]:
-    """Figure 6, from ``spirals/methods`` and ``spirals/search``."""
+    """Return the claims on figure 6, from ``spirals/methods`` and ``spirals/search``."""
     runs = read_methods(results, "runs")
     test = {label: runs[runs.method == label]["test/accuracy"] for label in METHODS.values()}
     return [_masks(test), _baselines(test, trials_each(results)), _robustness(results, test)]
@@ -66,7 +66,10 @@ def _baselines(test: dict[str, pd.Series], trials: str) -> Claim:
 
 
 def _robustness(results: Path, test: dict[str, pd.Series]) -> Claim:
-    """How many random configurations succeed, and how many new seeds of the best one."""
+    """Return the claim on robustness.
+
+    It counts the random configurations that succeed, and the new seeds of the best one that do.
+    """
     names = {label: name for name, label in METHODS.items()}
     parts, shares, seeds = [], {}, {}
     for label in AND_MASKS:

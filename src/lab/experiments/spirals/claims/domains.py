@@ -9,11 +9,11 @@ from lab.figures.claims import Claim
 from lab.figures.style import median_and_range
 
 FOOLED = 2.0
-"""Times chance: up to there a domain classifier counts as one that cannot tell environments apart."""
+"""A domain classifier cannot tell environments apart if its accuracy is at most this many times chance."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """Section 3.1 on DANN, from ``spirals/dann_features_runs.csv``."""
+    """Return the claim of section 3.1 on DANN, from ``spirals/dann_features_runs.csv``."""
     runs = read_domains(results, "runs")
     alone, adversary = (
         runs[[group == Group(linear=True, adversary=choice) for group in runs.group]]
@@ -43,7 +43,15 @@ def claims(results: Path) -> list[Claim]:
 
 
 def _verdict(there: bool, hidden: int, n: int, lower: bool) -> str:
-    """Whether there was something to hide, and in how many seeds it is hidden."""
+    """Return the verdict in words.
+
+    Args:
+        there: whether the classifier tells environments apart without an adversary, so that DANN has
+            something to hide.
+        hidden: the number of seeds in which DANN hides the environments.
+        n: the number of seeds.
+        lower: whether the classifier's median accuracy is lower with the adversary than without.
+    """
     if there and hidden == n:
         return "reproduced"
     if there and hidden:

@@ -1,4 +1,4 @@
-"""Claims about the thesis's configuration: whether it is perfect, how many environments it needs."""
+"""The claims about the thesis's configuration: whether it is perfect, and how many environments it needs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from lab.figures.style import median_and_range
 
 
 def claims(results: Path) -> list[Claim]:
-    """From the runs by reading and by number of environments."""
+    """Return the claims, from the runs by reading and the runs by number of environments."""
     return [configuration(read_outcomes(results)), environments(*read_environments(results))]
 
 
 def configuration(outcomes: list[Outcome]) -> Claim:
-    """The thesis's best configuration on the paper's 32 environments, under the chosen reading and others."""
+    """Return the claim on the thesis's best configuration with the paper's 32 environments.
+
+    The verdict is on the chosen reading; the claim also counts the other readings.
+    """
     counted = [outcome for outcome in outcomes if outcome.counted == "each"]
     (chosen,) = (outcome for outcome in counted if outcome.reading == CHOSEN)
     literal = [outcome.reading for outcome in counted if outcome.as_published.median() >= PERFECT]
@@ -40,7 +43,7 @@ def configuration(outcomes: list[Outcome]) -> Claim:
 
 
 def _verdict(literal: pd.Series, rescaled: pd.Series) -> str:
-    """Over the seeds of the chosen reading."""
+    """Return the verdict from the test accuracies of the chosen reading's seeds."""
     for runs, how in ((literal, ""), (rescaled, "if rescaled, ")):
         perfect = int((runs >= PERFECT).sum())
         if perfect == len(runs) and not how:
@@ -51,7 +54,7 @@ def _verdict(literal: pd.Series, rescaled: pd.Series) -> str:
 
 
 def environments(plain: pd.DataFrame, masked: pd.DataFrame) -> Claim:
-    """Figure 15: the number of environments at which plain training finds the mechanism."""
+    """Return the claim on figure 15: how many environments plain training needs to find the mechanism."""
     most = int(plain.n_environments.max())
     mean = min(_perfect(plain), default=None)
     perfect = {
@@ -85,7 +88,7 @@ def environments(plain: pd.DataFrame, masked: pd.DataFrame) -> Claim:
 
 
 def _perfect(runs: pd.DataFrame) -> list[int]:
-    """The numbers of environments whose best seed is perfect, from the smallest."""
+    """Return the numbers of environments at which the best seed is perfect, in increasing order."""
     best = runs.groupby("n_environments")["test/accuracy"].max()
     return [int(size) for size in best.index[best >= PERFECT]]
 

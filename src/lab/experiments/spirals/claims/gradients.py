@@ -1,4 +1,4 @@
-"""Claims about the gradients of an untrained network on the spirals; the numbers decide the verdicts."""
+"""The claims about the gradients of an untrained network on the spirals. The numbers decide the verdicts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ THESIS_MECHANISM = 0.4
 
 
 def claims(results: Path) -> list[Claim]:
-    """Figure 7, from ``spirals/correlations.csv``."""
+    """Return the claims on figure 7, from ``spirals/correlations.csv``."""
     rows = read_correlations(results)
     everything, first_layer = rows[rows.parameters == "all"], rows[rows.parameters == "first layer weights"]
     return [_unmasked(everything), _mechanism(everything), _shortcut(everything, first_layer)]
 
 
 def _unmasked(rows: pd.DataFrame) -> Claim:
-    """The signals in the plain average gradient, at threshold 0."""
+    """Return the claim on the signals in the plain average gradient, which is the one at threshold 0."""
     plain = rows[(rows["mask"] == "and_mask") & (rows.agreement_threshold == 0)]
     mechanism, shortcut = plain.mechanism_correlation, plain.shortcut_correlation
     n = len(plain)
@@ -96,12 +96,15 @@ def _shortcut(everything: pd.DataFrame, first_layer: pd.DataFrame) -> Claim:
 
 
 def _ends(kept: pd.DataFrame) -> str:
-    """Median at the lowest and at the highest threshold that leaves every network enough components."""
+    """Return the medians at the lowest and highest threshold with enough kept components, in words.
+
+    Every network must have enough kept components there.
+    """
     low, high = kept.columns[0], kept.columns[-1]
     return f"{kept[low].median():.2f} at threshold {low:g}, {kept[high].median():.2f} at {high:g}"
 
 
 def _highest(kept: pd.DataFrame) -> str:
-    """The second half of ``_ends`` alone."""
+    """Return only the second half of ``_ends``: the median at the highest threshold."""
     high = kept.columns[-1]
     return f"{kept[high].median():.2f} at threshold {high:g}"

@@ -11,13 +11,13 @@ from lab.figures.claims import Claim
 
 
 def claims(results: Path) -> list[Claim]:
-    """Section 3.1 on L1 and L2, from ``spirals/input_weights.csv``."""
+    """Return the claim of section 3.1 on L1 and L2, from ``spirals/input_weights.csv``."""
     rows = pd.read_csv(results / INPUT_WEIGHTS)
     after = rows[rows.when == "after"].set_index("seed")
     of = {name: after[after.regulariser == name] for name in REGULARISERS}
     before = rows[rows.when == "before"].shortcut_rms.mean()
     alone = of["none"]
-    # Of the same seed, so that data and network are the same.
+    # Runs of the same seed are compared, so that data and network are the same.
     smaller = {
         name: int((of[name].shortcut_rms < alone.shortcut_rms).sum())
         for name in REGULARISERS
@@ -58,7 +58,13 @@ def claims(results: Path) -> list[Claim]:
 
 
 def _verdict(weights: list[bool], neurons: dict[str, bool]) -> str:
-    """Every seed decides: of the weights on the shortcuts, and of the neurons tuned to them."""
+    """Return the verdict in words.
+
+    Args:
+        weights: for each regulariser, whether the weights on the shortcuts are smaller in every seed.
+        neurons: by label of the regulariser, whether the neurons tuned to the shortcuts are weaker in every
+            seed.
+    """
     suppressed = [label for label, all_seeds in neurons.items() if all_seeds]
     if all(weights) and len(suppressed) == len(neurons):
         return "reproduced"

@@ -11,7 +11,7 @@ from lab.experiments.spirals.methods import CHANCE
 from lab.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
 
 STYLES = ((":", GREY), ("-", COLORS["dann"]), ("--", COLORS["mean"]))
-"""Dashes and colour of each of ``GROUPS``."""
+"""The line style and colour of each of ``GROUPS``."""
 PANELS = (
     (ACCURACY, "names the environment"),
     ("train/accuracy", "label, training environments"),
@@ -20,7 +20,10 @@ PANELS = (
 
 
 def draw(results: Path) -> Figure:
-    """A line per seed and group: the domain classifier left, the label classifier middle and right."""
+    """Draw a line per seed and group.
+
+    The left panel shows the domain classifier, the other two show the label classifier.
+    """
     curves, runs = read_domains(results, "curves"), read_domains(results, "runs")
     figure = new_figure(n_columns=3, width=3.2, height=2.8)
     panels = figure.subplots(1, 3)

@@ -14,12 +14,12 @@ RUNS = Path("spirals/demo_runs.csv")
 
 
 def draw(results: Path) -> Figure:
-    """Draw from the committed runs."""
+    """Draw the figure from the committed runs."""
     return draw_curves(pd.read_csv(results / CURVES), pd.read_csv(results / RUNS))
 
 
 def draw_curves(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
-    """One panel for the training environments, one for the test set; a line per aggregator and seed."""
+    """Draw a panel for the training environments and one for the test set: a line per aggregator and seed."""
     figure = new_figure(n_columns=2)
     panels = figure.subplots(1, 2, sharey=True)
     titles = ("train/accuracy", "training environments"), ("test/accuracy", "test: shortcuts at random")

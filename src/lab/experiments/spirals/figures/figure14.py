@@ -13,11 +13,11 @@ from lab.figures.style import COLORS, GREY, as_percent, data_sources, new_figure
 N_COLUMNS = 5
 STYLES = {"train": (0, (4, 2)), "test": "-"}
 ENDS = {"memorised": "x", "solved": "|"}
-"""Marks by the rule that ended a run."""
+"""The mark at the end of a run, by the rule that ended it."""
 
 
 def draw(results: Path) -> Figure:
-    """A panel per method, a line per seed and set, a mark where a rule ended the run."""
+    """Draw a panel per method, a line per seed and set, and a mark where a rule ended the run."""
     curves, runs = read_methods(results, "curves"), read_methods(results, "runs")
     n_rows = -(-len(METHODS) // N_COLUMNS)
     figure = new_figure(n_columns=N_COLUMNS, n_rows=n_rows, width=2.2, height=2.3)

@@ -15,7 +15,7 @@ from lab.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, ne
 
 
 def draw(results: Path) -> Figure:
-    """Test accuracy by number of environments, plain training's and the AND-mask's."""
+    """Draw the test accuracy of plain training and of the AND-mask by the number of environments."""
     plain, masked = read_environments(results)
     figure = new_figure(width=7.4, height=3.6)
     axes = figure.subplots()
@@ -41,13 +41,13 @@ def draw(results: Path) -> Figure:
 
 
 def _steps(masked: pd.DataFrame) -> str:
-    """How many all of its runs have."""
+    """Return the number of steps of the AND-mask's runs, in words. It is the same for all runs."""
     (steps,) = masked.step.unique()
     return f"{steps:,} steps"
 
 
 def _line(axes: Axes, runs: pd.DataFrame, color: str, marker: str, label: str) -> None:
-    """Every seed, the best and the median."""
+    """Draw every seed, the best seed and the median."""
     test, size = runs["test/accuracy"], runs.n_environments
     axes.plot(size, test, marker, color=color, alpha=0.3, ms=4, mec="none")
     accuracy = test.groupby(size)

@@ -17,7 +17,7 @@ from lab.data import make_spirals
 from lab.experiments.spirals.drawing import REVOLUTIONS, boundary, draw_classes
 from lab.figures.style import GREY, new_figure, room_for_titles, stamp
 
-# Environment A is told apart by a vertical line, B by a horizontal one, both by the diagonal.
+# A vertical line separates the classes of environment A, a horizontal one those of B, the diagonal both.
 SHORTCUTS = torch.tensor([[0.5, 0.0], [0.0, 0.5]])
 DIRECTIONS = {"environment A": (1, 0), "environment B": (0, 1), "A and B pooled": (1, 1)}
 N_EXAMPLES = 400
@@ -59,7 +59,7 @@ def draw(results: Path) -> Figure:
         mechanism.set_title(title, fontsize=10)
         for axes in (mechanism, shortcuts):
             _circle(axes)
-    # A label of the circles, which have no axes to label.
+    # The words label the rows directly, because the circles have no axes.
     for axes, label in zip(panels[:, 0], ("mechanism $d_M$", "shortcuts $d_S$"), strict=True):
         axes.text(-1.25, 0, label, rotation=90, ha="center", va="center", fontsize=10)
     panels[1, 0].legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, fontsize=8)
@@ -73,7 +73,7 @@ def draw(results: Path) -> Figure:
 
 
 def _line(direction: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The line through the origin at right angles to ``direction``, inside the circle."""
+    """Return the line through the origin at right angles to ``direction``, inside the circle."""
     x, y = np.array(direction) / math.hypot(*direction)
     ends = np.array([-1.08, 1.08])
     return -y * ends, x * ends

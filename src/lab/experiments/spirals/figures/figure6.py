@@ -21,7 +21,7 @@ from lab.figures.style import COLORS, GREY, data_sources, new_figure, seeds_in_r
 
 
 def draw(results: Path) -> Figure:
-    """A row per method, a dot per seed, a bar at their median."""
+    """Draw a row per method, with a dot per seed and a bar at the median of the seeds."""
     runs = read_methods(results, "runs")
     figure = new_figure(n_columns=2, height=3.9)
     panels = figure.subplots(1, 2, sharey=True)

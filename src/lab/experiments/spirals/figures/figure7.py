@@ -17,7 +17,10 @@ DASHES = {"mechanism": "-", "shortcut": "--"}
 
 
 def draw(results: Path) -> Figure:
-    """Left every component, right those that the AND-mask keeps; ten regression lines per signal."""
+    """Draw the gradients' components, with a regression line per signal and network.
+
+    The left panel has all components, the right panel those that the AND-mask keeps.
+    """
     rows, scatter = pd.read_csv(results / TABLE), pd.read_csv(results / SCATTER)
     rows = rows[(rows.parameters == "all") & (rows["mask"] == "and_mask")]
     thresholds = sorted(scatter.agreement_threshold.unique())
@@ -44,7 +47,7 @@ def draw(results: Path) -> Figure:
 def _panel(axes: Axes, sample: pd.DataFrame, lines: pd.DataFrame) -> None:
     limit = 1000 * float(sample.average.abs().quantile(0.98))
     ends = np.array([-limit, limit])
-    # The few components that dwarf the rest would squeeze all others into one spot.
+    # A few components are so large that they would squeeze all others into one spot. They are left out.
     height = 1000 * float(np.quantile(sample[list(SIGNALS)].abs(), 0.99))
     for name, color in SIGNALS.items():
         axes.plot(

@@ -24,12 +24,13 @@ DASHES = {"mechanism": "-", "shortcut": "--"}
 MARKERS = {"mechanism": "o", "shortcut": "^"}
 PARTS = {"all": "all parameters", "first layer weights": "weights of the first layer"}
 MASKS = ("xor_mask", "and_mask")
-# The XOR-mask at threshold 1 drops only unanimous components, the AND-mask at 0 none: they almost meet.
+# The XOR-mask at threshold 1 drops only unanimous components, the AND-mask at 0 drops none. So the two
+# curves almost meet in the middle, where this gap is left between them.
 GAP = 0.05
 
 
 def draw(results: Path) -> Figure:
-    """A row per part of the network: correlation, slope of the regression line, kept share."""
+    """Draw a row per part of the network: correlation, slope of the regression line, and kept share."""
     rows = read_correlations(results)
     figure = new_figure(n_columns=3, n_rows=2, width=3.1, height=2.7)
     panels = figure.subplots(2, 3, sharex=True)
@@ -64,7 +65,11 @@ def draw(results: Path) -> Figure:
 
 
 def _place(mask: str, threshold: pd.Series) -> pd.Series:
-    """XOR-mask thresholds end, AND-mask thresholds begin at the middle, where (nearly) all is kept."""
+    """Return the x coordinates of thresholds.
+
+    The thresholds of the XOR-mask end in the middle of the axis, and those of the AND-mask begin there. In
+    the middle, (nearly) all components are kept.
+    """
     return threshold - 1 - GAP if mask == "xor_mask" else threshold + GAP
 
 
@@ -84,7 +89,7 @@ def _lines(
 
 
 def _chance(axes: Axes) -> None:
-    """The share that would be kept if every sign were a coin toss."""
+    """Draw the share that would be kept if every sign were a coin toss."""
     votes = np.arange(0, N_ENVIRONMENTS + 1, 2)
     kept = [_share_of_coins(int(v)) for v in votes]
     thresholds = pd.Series(votes / N_ENVIRONMENTS)
@@ -94,7 +99,7 @@ def _chance(axes: Axes) -> None:
 
 
 def _share_of_coins(votes: int) -> float:
-    """Probability that |sum of 16 random signs| is at least ``votes``."""
+    """Return the probability that |sum of 16 random signs| is at least ``votes``."""
     at_least = math.ceil((N_ENVIRONMENTS + votes) / 2)
     return min(1.0, 2 * float(binom.sf(at_least - 1, N_ENVIRONMENTS, 0.5)))
 

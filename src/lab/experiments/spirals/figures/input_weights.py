@@ -22,7 +22,7 @@ PANELS = {
 
 
 def draw(results: Path) -> Figure:
-    """A panel per measure, a dot per seed before and after training."""
+    """Draw a panel per measure, with a dot per seed before and after training."""
     rows = pd.read_csv(results / INPUT_WEIGHTS)
     figure = new_figure(n_columns=len(PANELS), width=2.6, height=2.8)
     for axes, (key, title) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):

@@ -16,7 +16,7 @@ from lab.experiments.spirals.readings import Reading
 from lab.figures.style import COLORS, new_figure, stamp
 
 Cell = tuple[str, bool]
-"""What stands in it, and whether that is as published."""
+"""The text of a cell, and whether its value is as published."""
 RESULTS = (
     "correlation,\nuntrained\n(0.4)",
     "thesis's\nconfiguration\n(100)",
@@ -33,7 +33,7 @@ COUNTS = {"each": "left", "all": "middle", "own": "mask left,\nplain\nmiddle"}
 
 
 def draw(results: Path) -> Figure:
-    """A cell per reading and published result: its number, and blue where it is as published."""
+    """Draw a cell per reading and published result, with our number. It is blue if that is as published."""
     outcomes = read_outcomes(results)
     figure = new_figure(n_columns=3, width=4.4, height=5.0)
     panels = figure.subplots(1, 3, width_ratios=(6, 6, 3))

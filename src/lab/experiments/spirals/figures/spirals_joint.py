@@ -11,7 +11,7 @@ from lab.experiments.spirals.methods import JOINT, read_trials
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per method and regulariser of the weights: how many trials are perfect, and the best."""
+    """Return a row per method and regulariser: how many trials are perfect, and the best trial."""
     rows = []
     for name, (method, penalty) in JOINT.items():
         trials = read_trials(results, name)

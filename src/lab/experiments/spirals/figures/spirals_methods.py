@@ -18,7 +18,7 @@ from lab.figures.style import median_and_range
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per method."""
+    """Return a row per method."""
     runs = read_methods(results, "runs")
     rows = []
     for name, label in METHODS.items():
@@ -54,7 +54,7 @@ def _epochs(epochs: pd.Series) -> str:
 
 
 def outcomes(trials: pd.DataFrame) -> dict[str, str]:
-    """How many trials a search has, and how many are perfect."""
+    """Return how many trials a search has and how many of them are perfect."""
     states = trials.state.value_counts()
     return {
         "trials": f"{states['COMPLETE']} (+ {states.get('FAIL', 0)} failed)",
@@ -63,7 +63,7 @@ def outcomes(trials: pd.DataFrame) -> dict[str, str]:
 
 
 def configuration(trial: pd.Series) -> str:
-    """What a search chose freely for a trial, keys shortened to their last part."""
+    """Return the values that the search chose for a trial. Keys are shortened to their last part."""
     columns = [str(column) for column in trial.index]
     parts = []
     for key in columns[columns.index("value") + 1 : columns.index("step")]:

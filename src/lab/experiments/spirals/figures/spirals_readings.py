@@ -18,7 +18,7 @@ WHOSE = {
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per reading: three published results, each with interval or range, and how many came out."""
+    """Return a row per reading: the three published results, with interval or range, and how many hold."""
     return pd.DataFrame([_row(outcome) for outcome in read_outcomes(results)])
 
 
@@ -42,5 +42,5 @@ def _row(outcome: Outcome) -> dict[str, str]:
 
 
 def of_shortcuts(variance: float) -> str:
-    """What the paper's 0.1 is then."""
+    """Return what the paper's 0.1 means under this variance, in words."""
     return {0.1: "variance", 0.01: "standard deviation"}[variance]

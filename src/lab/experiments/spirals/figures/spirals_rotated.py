@@ -18,9 +18,9 @@ VIEWS = {False: "not turned", True: "turned"}
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per method and threshold, from ``spirals/rotated_runs.csv``: median and range over seeds."""
+    """Return median and range over seeds per method and threshold, from ``spirals/rotated_runs.csv``."""
     runs = pd.read_csv(results / "spirals" / "rotated_runs.csv")
-    # Plain training has none.
+    # Plain training has no threshold; it counts as 0.
     runs = runs.assign(threshold=runs["aggregator.agreement_threshold"].fillna(0))
     rows = []
     for method, label in METHODS.items():

@@ -1,6 +1,9 @@
-"""Correlations of masked gradients with the mechanism's and the shortcuts' own, at initialisation (figure 7).
+"""Correlations of masked gradients with each signal's gradient, in untrained networks (figure 7).
 
-A seed decides data and network, and its rows do not depend on the others: a part per seed, seconds each.
+The signals are the mechanism and the shortcuts.
+
+A seed decides data and network, and the rows of a seed do not depend on other seeds. So each seed is a part
+of its own, which takes seconds.
 """
 
 from __future__ import annotations
@@ -24,8 +27,8 @@ from lab.experiments.spirals.gradient_correlations import (
 from lab.machine.seeding import generator_for
 
 N_ENVIRONMENTS = 16
-# Signs of 16 environments add up to an even number, so these are all the masks that differ. The
-# XOR-mask keeps nothing at threshold 0.
+# The signs of 16 environments add up to an even number, so these thresholds give all different masks.
+# The XOR-mask keeps nothing at threshold 0.
 THRESHOLDS = [votes / N_ENVIRONMENTS for votes in range(0, N_ENVIRONMENTS + 1, 2)]
 SCATTER_THRESHOLDS = (0.0, 0.75)
 SCATTER_PER_SEED = 200
@@ -33,16 +36,16 @@ Row = dict[str, float | int | str]
 
 
 def parts(seeds: int = 10) -> Parts:
-    """A part per network, each with two tables.
+    """Return a part per network. Each part makes two tables.
 
-    ``spirals/correlations.csv``, a row per part of the network, seed, mask and threshold, and
-    ``correlations_scatter.csv``, a sample of single components.
+    ``spirals/correlations.csv`` has a row per part of the network, seed, mask and threshold.
+    ``spirals/correlations_scatter.csv`` has a sample of single components.
 
     Args:
-        seeds: how many networks, from seed 0.
+        seeds: the number of networks. Their seeds begin with 0.
 
     Raises:
-        UserError: fewer than one.
+        UserError: ``seeds`` is below 1.
     """
     if seeds < 1:
         raise UserError(f"seeds must be at least 1, got {seeds}: 10 as in the paper by default")
@@ -54,7 +57,7 @@ def _measure(seed: int) -> Tables:
     scatter: list[Row] = []
     network, spirals = network_and_spirals(seed, N_ENVIRONMENTS)
     gradients = signal_gradients(network, spirals, seed)
-    # In the first layer alone, a weight belongs to the mechanism's inputs or to the shortcuts'.
+    # Only in the first layer does a weight belong to either the mechanism's or the shortcuts' inputs.
     first_layer = next(network.parameters()).numel()
     for mask, threshold in _masks():
         aggregator = AndMask(threshold) if mask == "and_mask" else XorMask(threshold)
@@ -73,12 +76,20 @@ def _measure(seed: int) -> Tables:
 
 
 def _masks() -> list[tuple[str, float]]:
-    """From the XOR-mask that keeps ties only, over keeping everything, to unanimity."""
+    """Return masks and thresholds, in order.
+
+    The order begins with the XOR-mask that keeps only ties, passes masks that keep everything, and ends with
+    the AND-mask that keeps only unanimous components.
+    """
     return [("xor_mask", t) for t in THRESHOLDS if t > 0] + [("and_mask", t) for t in THRESHOLDS]
 
 
 def compared(average: Tensor, mechanism: Tensor, shortcut: Tensor) -> Row:
-    """Kept components of an average gradient ``[P]``, its correlation and line with each signal's own."""
+    """Compare an average gradient ``[P]`` with the gradient of each signal.
+
+    Returns:
+        The kept components, and the correlation and regression line with each signal's gradient.
+    """
     row: Row = {}
     for name, signal in (("mechanism", mechanism), ("shortcut", shortcut)):
         n_kept, correlation, slope, intercept = compare(average, signal)
@@ -88,7 +99,7 @@ def compared(average: Tensor, mechanism: Tensor, shortcut: Tensor) -> Row:
 
 
 def _sample(seed: int, threshold: float, average: Tensor, gradients: SignalGradients) -> list[Row]:
-    """The first components of a random order of those kept, at most the same number of every network."""
+    """Return a random sample of the kept components, at most ``SCATTER_PER_SEED`` of every network."""
     places = average.nonzero().flatten()
     places = places[torch.randperm(len(places), generator=generator_for(seed, "scatter"))[:SCATTER_PER_SEED]]
     columns = [values[places].tolist() for values in (average, gradients.mechanism, gradients.shortcut)]

@@ -1,7 +1,7 @@
-"""What L1 and L2 do to the first layer of networks that the AND-mask trains (paper, section 3.1).
+"""The effect of L1 and L2 on the first layer of networks that the AND-mask trains (paper, section 3.1).
 
-The configuration is the one that the search with L2 found best; L1's factor is the smallest of its search, as
-ten times that takes off all weights here.
+The configuration is the one that the search with L2 found best. L1's factor is the smallest of its search,
+because a factor ten times larger removes all weights here.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from lab.runs.one_run.run_options import RunOptions
 
 
 def parts(seeds: int = 3) -> Parts:
-    """``spirals/input_weights.csv``: a part per seed and regulariser, half a minute each.
+    """Return the parts of ``spirals/input_weights.csv``: one per seed and regulariser.
+
+    Each part takes half a minute.
 
     Args:
-        seeds: how many, from 0.
+        seeds: the number of seeds, which begin with 0.
     """
     return {
         f"seed{seed}-{name}": partial(_train, seed, name) for seed in range(seeds) for name in REGULARISERS
@@ -41,7 +43,7 @@ def _train(seed: int, regulariser: str) -> Tables:
             f"seed={seed}",
         ]
     )
-    # Made from the same config and seed, this is the network before its first step.
+    # This network is made from the same config and seed, so it equals the trained one before its first step.
     untrained = RunOptions.of(run.config).build_task(torch.device("cpu")).model
     known = {"seed": seed, "regulariser": regulariser, "data_source": run.data.source}
     known |= {key: run.metrics[-1][key] for key in ("train/accuracy", "test/accuracy")}
@@ -53,11 +55,12 @@ def _train(seed: int, regulariser: str) -> Tables:
 
 
 def strengths(network: nn.Module, untrained: nn.Module) -> dict[str, float]:
-    """Root mean square of the first layer's weights by kind of input, and the strength of its neurons.
+    """Return the root mean square of the first layer's weights by kind of input, and its neurons' strength.
 
-    A neuron's strength is the norm of its weights from the inputs times that of its weights to the next
-    layer. ``tuned_to_shortcuts`` is the mean strength of those neurons that hear most of the shortcuts
-    before training, a half of all, over that of the other half.
+    A neuron's strength is the norm of its weights from the inputs times the norm of its weights to the next
+    layer. The neurons are divided into two halves by the share of the shortcuts in their input weights before
+    training. ``tuned_to_shortcuts`` is the mean strength of the half with the larger shares, divided by the
+    mean strength of the other half.
     """
     incoming, outgoing = _first_two(network)
     share = _shortcut_share(_first_two(untrained)[0])
@@ -71,13 +74,13 @@ def strengths(network: nn.Module, untrained: nn.Module) -> dict[str, float]:
 
 
 def _first_two(network: nn.Module) -> tuple[Tensor, Tensor]:
-    """Weights into the first hidden layer ``[H, D]`` and out of it ``[H', H]``."""
+    """Return the weights into the first hidden layer, ``[H, D]``, and out of it, ``[H', H]``."""
     assert isinstance(network, MLP)
     first, second, *_ = (layer for layer in network.layers if isinstance(layer, nn.Linear))
     return first.weight.detach(), second.weight.detach()
 
 
 def _shortcut_share(incoming: Tensor) -> Tensor:
-    """``[H]``: which part of a neuron's squared input weights comes from the shortcuts."""
+    """Return ``[H]``: the share of the shortcuts in each neuron's squared input weights."""
     squared = incoming.square()
     return squared[:, MECHANISM_DIMENSIONS:].sum(1) / squared.sum(1)

@@ -1,4 +1,7 @@
-"""Plain training by the number of environments (figure 15), in steps of 128 examples of all of them."""
+"""Plain training by the number of environments (figure 15).
+
+A step has 128 examples of all environments together.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ from lab.experiments.spirals.readings import CHOSEN
 
 
 def parts(seeds: int = 5) -> Parts:
-    """``spirals/environments_plain.csv``: a part per number of environments, two minutes each.
+    """Return the parts of ``spirals/environments_plain.csv``: one per number of environments.
+
+    Each part takes two minutes.
 
     Args:
-        seeds: how many, from 0 (paper: 5).
+        seeds: the number of seeds, which begin with 0 (paper: 5).
     """
     return {f"{size}": partial(_train, size, seeds) for size in SIZES}
 

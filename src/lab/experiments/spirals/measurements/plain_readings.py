@@ -1,4 +1,7 @@
-"""Plain training with many environments under every reading of the data, in steps of 128 examples of all."""
+"""Plain training with many environments under every reading of the data.
+
+A step has 128 examples of all environments together.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from lab.experiments.spirals.readings import MANY_ENVIRONMENTS, PLAIN_RUNS, READ
 
 
 def parts(seeds: int = 3) -> Parts:
-    """``spirals/readings_plain.csv``: a part per reading and number of environments, two minutes each.
+    """Return the parts of ``spirals/readings_plain.csv``: one per reading and number of environments.
+
+    Each part takes two minutes.
 
     Args:
-        seeds: how many, from 0.
+        seeds: the number of seeds, which begin with 0.
     """
     return {
         "-".join(map(str, (*reading, n_environments))): partial(_train, reading, n_environments, seeds)

@@ -1,6 +1,7 @@
-"""Figure 7's correlations at initialisation under every reading of what section 3.1 leaves open.
+"""Figure 7's correlations at initialisation, under every reading of section 3.1.
 
-A seed decides network and data, and its rows do not depend on the others: a part per seed, seconds each.
+A seed decides network and data, and the rows of a seed do not depend on other seeds. So each seed is a part
+of its own, which takes seconds.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from lab.experiments.spirals.measurements.correlations import Row, compared
 from lab.experiments.spirals.readings import BATCHES, CORRELATIONS, N_ENVIRONMENTS, READINGS
 
 THRESHOLDS = (0.0, 0.75)
-"""The average gradient, and the mask of figure 7's scatter."""
+"""Threshold 0 gives the average gradient; 0.75 is the threshold of the mask in figure 7's scatter plot."""
 
 
 def parts(seeds: int = 10) -> Parts:
-    """``spirals/readings_correlations.csv``: a part per network, a row per reading, batch and threshold.
+    """Return the parts of ``spirals/readings_correlations.csv``: one per network.
+
+    The table has a row per network, reading, batch and threshold.
 
     Args:
-        seeds: how many networks, from 0 (paper: 10).
+        seeds: the number of networks (paper: 10). Their seeds begin with 0.
     """
     return {f"seed{seed}": partial(_measure, seed) for seed in range(seeds)}
 

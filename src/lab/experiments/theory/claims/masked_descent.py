@@ -1,4 +1,4 @@
-"""Proposition 1, tried on random problems: the masked gradient vanishes along AND-masked descent."""
+"""Proposition 1 on random problems: the masked gradient vanishes during AND-masked descent."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Descent(NamedTuple):
     """AND-masked gradient descent on K problems.
 
     Attributes:
-        squared: ``[steps, K]``, squared norm of the masked gradient.
-        risk: ``[K]``, risk at the start; no risk is below 0.
-        lr: ``[K]``, 1/L.
-        unmasked: ``[K]``, squared norm of the whole gradient at the end.
+        squared: ``[steps, K]``, the squared norm of the masked gradient.
+        risk: ``[K]``, the risk at the start. No risk is below 0.
+        lr: ``[K]``, the learning rate 1/L.
+        unmasked: ``[K]``, the squared norm of the whole gradient at the end.
     """
 
     squared: Tensor
@@ -33,7 +33,7 @@ class Descent(NamedTuple):
 
 
 def claims(results: Path) -> list[Claim]:
-    """From random problems with a fixed seed; ``results`` is not needed."""
+    """Return the claim, from random problems with a fixed seed. ``results`` is not needed."""
     del results
     steps = torch.arange(1, N_STEPS + 1, dtype=torch.float64)[:, None]
     largest, left = 0.0, []
@@ -59,9 +59,10 @@ def claims(results: Path) -> list[Claim]:
 
 
 def masked_descent(threshold: float) -> Descent:
-    """Descend at 1/L on ``mean_e sum_j a_ej (1 - cos(theta_j - c_ej))``, not convex, no risk below 0.
+    """Descend with learning rate 1/L on the risk ``mean_e sum_j a_ej (1 - cos(theta_j - c_ej))``.
 
-    Amplitudes a and places c are random, so that environments agree on some components.
+    The risk is not convex and is never below 0. The amplitudes a and the places c are random, so that the
+    environments agree on some components.
     """
     random = generator_for(0, "proposition 1")
     shape = (N_PROBLEMS, N_ENVIRONMENTS, N_PARAMETERS)
@@ -75,7 +76,7 @@ def masked_descent(threshold: float) -> Descent:
     for _ in range(N_STEPS):
         gradients = amplitude * torch.sin(theta[:, None] - place)
         mean = gradients.mean(1)
-        # Components of all problems side by side, because each is masked for itself.
+        # The components of all problems lie side by side, because each component is masked independently.
         masked = mask(gradients.movedim(1, 0).flatten(1)).view_as(theta)
         squared.append(masked.square().sum(1))
         theta = theta - lr[:, None] * masked

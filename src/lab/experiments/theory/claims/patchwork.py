@@ -1,4 +1,4 @@
-"""The claim on the appendix's patchwork network, from its formula."""
+"""The claim about the patchwork network of the appendix, from its formula."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ EPSILON = 0.01
 
 
 def claims(results: Path) -> list[Claim]:
-    """From the formula; ``results`` is not needed."""
+    """Return the claim, from the formula. ``results`` is not needed."""
     del results
     before, after = (
         {split: _risks(theta, split) for split in ("interval", "interleaved")} for theta in _PAIR
     )
     rises = {split: [a - b for a, b in zip(after[split], before[split], strict=True)] for split in before}
     of_a, of_b = rises["interval"]
-    # What the definition looks for: a point that A accepts, and how far B's risk there is from A's before.
+    # The definition looks for a point that A accepts. The gap is between B's risk there and A's risk before.
     gap = abs(after["interval"][1] - before["interval"][0])
     return [
         Claim(
@@ -43,6 +43,6 @@ _PAIR = (patchwork.PATCHWORK, patchwork.ALTERED)
 
 
 def _risks(theta: tuple[float, ...], split: str) -> list[float]:
-    """Of both environments."""
+    """Return the risks of both environments."""
     values = torch.tensor(theta, dtype=torch.float64)
     return [float(risk(values)) for risk in patchwork.environment_risks(split)]

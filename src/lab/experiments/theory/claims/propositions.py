@@ -1,4 +1,4 @@
-"""Claims that need no runs: propositions 2 and 3 and the ellipses, from their formulas."""
+"""The claims that need no runs: propositions 2 and 3 and the ellipses, from their formulas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.figures.claims import Claim
 
 
 def claims(results: Path) -> list[Claim]:
-    """From formulas; ``results`` is not needed."""
+    """Return the claims, from formulas. ``results`` is not needed."""
     del results
     base = decay_base(0.8)
     curvatures = torch.tensor([[1.0], [4.0]], dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Claims about trained solutions: what the authors' regression learns, and how consistent masked ones are."""
+"""The claims about trained solutions: those of the authors' regression, and the scores of masked ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOISE = Path("theory/linear_regression_noise.csv")
 
 
 def claims(results: Path) -> list[Claim]:
-    """The authors' regression, and the scores of the spirals at the paper's size."""
+    """Return the claims on the authors' regression and on the scores of the spirals at the paper's size."""
     return [_regression(pd.read_csv(results / NOISE)), _scores(pd.read_csv(results / PAPER_SIZE))]
 
 

@@ -10,7 +10,7 @@ from lab.experiments.theory.solutions import EPSILON, solutions
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """Spearman correlation over all solutions of a problem, between consistency and test performance."""
+    """Return the Spearman correlation of consistency and test performance over the solutions of a problem."""
     every = solutions(results)
     every = every[every.epsilon == EPSILON]
     rows = []
@@ -24,7 +24,10 @@ def tabulate(results: Path) -> pd.DataFrame:
 
 
 def rank_correlation(solutions_of_one: pd.DataFrame, measure: str) -> float:
-    """Spearman's, over solutions of one problem; +1: what scores as more consistent generalises better."""
+    """Return the Spearman correlation over the solutions of one problem.
+
+    +1 means that more consistent solutions generalise better.
+    """
     sense = 1.0 if solutions_of_one.test_name.iloc[0] == "test accuracy" else -1.0
     performance = (sense * solutions_of_one.test).round(6)
     return float(performance.corr(-solutions_of_one[measure], method="spearman"))

@@ -18,7 +18,7 @@ _MARKERS = {"mean": "o", "and_mask": "s", "geometric_mean": "D", "irm_penalty": 
 
 
 def draw(results: Path) -> Figure:
-    """Scores of trained solutions over their test performance, which is better further right."""
+    """Draw the scores of trained solutions over their test performance, which is better further right."""
     table = reported(solutions(results))
     problems = list(table.problem.unique())
     figure = new_figure(n_columns=3, n_rows=2, width=3.3, height=2.7)
@@ -66,5 +66,5 @@ def _draw_method(axes: Axes, name: str, group: pd.DataFrame) -> None:
     for _, seeds in group.groupby("agreement_threshold", dropna=False):
         x, y = seeds.test.median(), seeds.worst.median()
         bars = [[[m - v.min()], [v.max() - m]] for m, v in ((x, seeds.test), (y, seeds.worst))]
-        # White rims, so that methods with the same scores still show beneath each other.
+        # White rims keep methods with the same scores visible below each other.
         axes.errorbar(x, y, yerr=bars[1], xerr=bars[0], ms=9, mec="white", lw=1, zorder=3, **style)

@@ -18,7 +18,7 @@ LEARNING_RATE, STEPS = 0.1, 600
 
 
 def draw(results: Path) -> Figure:
-    """Draw from formulas; ``results`` is not needed."""
+    """Draw the figure from formulas. ``results`` is not needed."""
     del results
     figure = new_figure(n_columns=3, width=3.4, height=3.9)
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
@@ -54,7 +54,7 @@ def _landscape(axes: Axes, environments: list[int]) -> None:
 
 
 def _paths(environments: list[int]) -> Tensor:
-    """Trajectories ``[steps + 1, starts, 2]`` of gradient descent."""
+    """Return trajectories ``[steps + 1, starts, 2]`` of gradient descent."""
     path = [torch.tensor(STARTS, dtype=torch.float64)]
     for _ in range(STEPS):
         slopes = [environment_gradient("AB"[e], path[-1]) for e in environments]

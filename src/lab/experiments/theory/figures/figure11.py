@@ -19,7 +19,7 @@ from lab.figures.style import COLORS, GREY, new_figure, stamp
 
 
 def draw(results: Path) -> Figure:
-    """Draw from formulas; ``results`` is not needed."""
+    """Draw the figure from formulas. ``results`` is not needed."""
     del results
     figure = new_figure(n_columns=3, width=3.7, height=3.2)
     panels = figure.subplots(1, 3)

@@ -14,7 +14,7 @@ THESIS_PAIR = torch.diag_embed(torch.tensor([[0.05, 1.0], [1.0, 0.05]], dtype=to
 
 
 def draw(results: Path) -> Figure:
-    """Draw from formulas; ``results`` is not needed."""
+    """Draw the figure from formulas. ``results`` is not needed."""
     del results
     figure = new_figure(n_columns=2, n_rows=2, width=4.6, height=4.1)
     panels = figure.subplots(2, 2)

@@ -18,11 +18,11 @@ CASES = {
     "inconsistent in size": [[0.1, 2.2], [0.4, 0.3], [2.5, 0.5]],
     "inconsistent in sign": [[-0.8, 2.4], [0.6, 1.1], [3.2, -0.5]],
 }
-"""Gradients of three environments; their mean is (1, 1) in every case."""
+"""The gradients of three environments in each case. Their mean is (1, 1) in every case."""
 
 
 def draw(results: Path) -> Figure:
-    """Draw from the numbers above; ``results`` is not needed."""
+    """Draw the figure from the numbers above. ``results`` is not needed."""
     del results
     figure = new_figure(n_columns=3, width=3.2, height=3.2)
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
@@ -34,7 +34,7 @@ def draw(results: Path) -> Figure:
             _arrow(axes, masked, COLORS["and_mask"], 3.5)
         else:
             axes.plot(0, 0, "o", color=COLORS["and_mask"], ms=9, zorder=3)
-        # Last and thin, because the short one points the same way.
+        # The gradients are drawn last and thin, because the short arrow points in the same direction.
         for gradient in stacked:
             _arrow(axes, gradient, "black", 1)
         axes.set_title(title, fontsize=10)

@@ -11,7 +11,7 @@ from lab.figures.style import new_figure, stamp
 
 
 def draw(results: Path) -> Figure:
-    """Draw from formulas; ``results`` is not needed."""
+    """Draw the figure from formulas. ``results`` is not needed."""
     del results
     figure = new_figure(width=8.2, height=4.0)
     axes = figure.subplots()

@@ -24,7 +24,7 @@ ENVIRONMENTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 1
 
 
 def draw(results: Path) -> Figure:
-    """Draw from a simulation of seconds; ``results`` is not needed."""
+    """Draw the figure from a simulation, which takes seconds. ``results`` is not needed."""
     del results
     generator = torch.Generator().manual_seed(0)
     figure = new_figure(width=7.4, height=4.2)

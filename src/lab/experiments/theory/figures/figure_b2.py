@@ -13,12 +13,12 @@ from ilc.consistency import arithmetic_mean, diagonal_geometric_mean
 from lab.figures.style import COLORS, new_figure, stamp
 
 SPREADS = (1.0, 3.0, 15.0)
-"""Ratio of the two curvatures in each direction; the mean curvature is 1 throughout."""
+"""The ratios of the two curvatures in each direction. The mean curvature is always 1."""
 POINT = torch.tensor([0.7, 0.7], dtype=torch.float64)
 
 
 def draw(results: Path) -> Figure:
-    """Draw from formulas; ``results`` is not needed."""
+    """Draw the figure from formulas. ``results`` is not needed."""
     del results
     figure = new_figure(n_columns=4, n_rows=len(SPREADS), width=2.3, height=2.3)
     panels = figure.subplots(len(SPREADS), 4, sharex=True, sharey=True)
@@ -47,7 +47,7 @@ def draw(results: Path) -> Figure:
 
 
 def _surface(axes: Axes, hessian: Tensor) -> float:
-    """Draw contours and the descent direction; return the gradient's length."""
+    """Draw contours and the descent direction, and return the length of the gradient."""
     grid = torch.linspace(-1, 1, 81, dtype=torch.float64)
     points = torch.stack(torch.meshgrid(grid, grid, indexing="xy"), dim=-1)
     axes.contour(

@@ -14,7 +14,7 @@ NOISE = Path("theory/linear_regression_noise.csv")
 
 
 def draw(results: Path) -> Figure:
-    """Draw from the committed runs."""
+    """Draw the figure from the committed runs."""
     curves, noise = pd.read_csv(results / CURVES), pd.read_csv(results / NOISE)
     figure = new_figure(n_columns=3, width=3.7, height=3.1)
     panels = figure.subplots(1, 3)

@@ -11,7 +11,7 @@ from lab.figures.style import LABELS
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """Median [smallest, largest] over seeds per problem and method, and what damping 0.001 says."""
+    """Return median [smallest, largest] over seeds per problem and method, also with damping 0.001."""
     every = solutions(results)
     keys = ["problem", "aggregator", "agreement_threshold"]
     weak = every[(every.damping == 1e-3) & (every.epsilon == EPSILON)].groupby(keys, dropna=False, sort=False)

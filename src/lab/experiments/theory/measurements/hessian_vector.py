@@ -1,7 +1,7 @@
-"""What more Lanczos steps change in the score of the paper-size spirals network, and what they cost.
+"""The effect of more Lanczos steps on the score of the paper-size spirals network, and their cost.
 
-One solution of the mean and one of the AND-mask (seed 0, 32 environments of 1,280 examples, 141,058
-parameters), scored with several numbers of steps.
+One solution of the mean and one of the AND-mask are scored with several numbers of steps. Both have seed 0,
+32 environments of 1,280 examples and 141,058 parameters.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ EPSILON = 0.01
 
 
 def parts(steps: Sequence[int] = (20, 60)) -> Parts:
-    """``theory/hessian_vector.csv``: a part per aggregator, two to four minutes each.
+    """Return the parts of ``theory/hessian_vector.csv``: one per aggregator.
+
+    Each part takes two to four minutes.
 
     Args:
-        steps: Lanczos steps per environment.
+        steps: the numbers of Lanczos steps per environment.
     """
     return {method: partial(_measure, method, tuple(steps)) for method in METHODS}
 
@@ -49,7 +51,7 @@ def _measure(method: str, steps: tuple[int, ...]) -> Tables:
                     "damping": damping,
                     "inconsistency": score.inconsistency / EPSILON,
                     "median_gap": float(score.gaps.median()) / EPSILON,
-                    # of one thread, so that other work on the machine does not count
+                    # This is the CPU time of one thread, so that other work on the machine does not count.
                     "cpu_seconds": expanded + time.process_time() - began,
                 }
             )

@@ -1,4 +1,4 @@
-"""The authors' linear regression: which solution each aggregator ends in, and how noise breaks the mask."""
+"""The authors' linear regression: the solution of each aggregator, and how noise breaks the mask."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ N_WEIGHTS = 5
 
 
 def parts(seeds: int = 20) -> Parts:
-    """A part per aggregator and level of noise, seconds each; all seeds are trained together.
+    """Return a part per aggregator and level of noise. Each takes seconds and trains all seeds together.
 
-    ``theory/linear_regression.csv`` holds the weights along training without noise,
-    ``theory/linear_regression_noise.csv`` the final weights and risks at every level.
+    ``theory/linear_regression.csv`` holds the weights during training without noise.
+    ``theory/linear_regression_noise.csv`` holds the final weights and risks at every level of noise.
 
     Args:
-        seeds: how many, from 0.
+        seeds: the number of seeds, which begin with 0.
     """
     return {
         f"{name}-noise{noise:g}": partial(_measure, name, noise, seeds) for name in METHODS for noise in NOISE

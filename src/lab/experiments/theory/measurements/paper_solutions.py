@@ -15,10 +15,12 @@ from lab.experiments.theory.spirals_at_paper_size import METHODS, train_network
 
 
 def parts(seeds: int = 10) -> Parts:
-    """``theory/solutions_paper.csv``: a part per seed and aggregator, one to two minutes each.
+    """Return the parts of ``theory/solutions_paper.csv``: one per seed and aggregator.
+
+    Each part takes one to two minutes.
 
     Args:
-        seeds: how many, from 0.
+        seeds: the number of seeds, which begin with 0.
     """
     return {
         f"seed{seed}-{method}": partial(_score, seed, method) for seed in range(seeds) for method in METHODS

@@ -1,6 +1,7 @@
-"""Solutions of four small problems, trained and scored: whether the AND-mask's are the more consistent ones.
+"""Solutions of four small problems, trained and scored, to see whether the AND-mask's are more consistent.
 
-Those of ``linear_sem`` are not trained here but read from the committed runs of that experiment.
+The solutions of ``linear_sem`` are not trained here. They are read from the committed runs of that
+experiment.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ RESULTS = Path(__file__).parents[5] / "results"
 
 
 def parts(seeds: int = 10, linear_sem_runs: str | Path = RESULTS / "irm" / "linear_runs.csv") -> Parts:
-    """``theory/solutions_small.csv``: a part per problem and method, ten minutes in all.
+    """Return the parts of ``theory/solutions_small.csv``: one per problem and method.
+
+    All parts together take ten minutes.
 
     Args:
-        seeds: how many, from 0.
+        seeds: the number of seeds, which begin with 0.
         linear_sem_runs: the committed runs of ``linear_sem``.
     """
     return {
@@ -47,7 +50,7 @@ def _trained(problem: str, n_seeds: int) -> Parts:
 
 
 def _methods(problem: Problem) -> Iterator[tuple[str, float | None]]:
-    """Names and agreement thresholds of what a problem is solved with."""
+    """Yield the names and agreement thresholds of the methods that solve a problem."""
     yield "mean", None
     for threshold in problem.thresholds:
         yield "and_mask", threshold
@@ -57,10 +60,10 @@ def _methods(problem: Problem) -> Iterator[tuple[str, float | None]]:
 
 
 def score_linear_sem(n_seeds: int, runs: Path) -> Tables:
-    """The committed solutions of the linear structural equation model.
+    """Score the committed solutions of the linear structural equation model.
 
     Raises:
-        UserError: as ``linear_sem_solutions``.
+        UserError: ``linear_sem_solutions`` raises it.
     """
     rows = []
     for solution in linear_sem_solutions(runs, n_seeds):
@@ -99,7 +102,7 @@ def score_small(problem_name: str, n_seeds: int, method: str, threshold: float |
 
 
 def solved(problem: str, n_seeds: int, method: str, threshold: float | None) -> LoadedRun:
-    """The run of a problem."""
+    """Return the run that solves a problem with one method."""
     chosen = [] if threshold is None else [f"agreement_threshold={threshold}"]
     shared = ["experiment=theory", f"problem={problem}", f"n_seeds={n_seeds}", f"method={method}"]
     return trained([*shared, *chosen])
