@@ -1,7 +1,7 @@
 """The claims of all experiments: the sources' results, our results, and verdicts computed from the numbers.
 
-Every module ``lab/experiments/*/claims/NAME.py`` has ``claims(results) -> list[Claim]``. All claims together
-make ``docs/claims.md`` and the table ``verdicts``.
+Every module ``lab/experiments/*/claims/NAME.py`` has ``claims(results) -> list[Claim]``. The page
+``docs/claims.md`` and the table ``verdicts`` consist of all these claims.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ the numbers into verdicts. Nobody edits this page by hand.
 
 
 KINDS = ("reproduced", "in part", "not reproduced", "undecided", "pending")
-"""The kinds of verdicts, which are counted. A verdict is pending if the runs that decide it are not made yet."""
+"""The kinds of verdicts, which are counted. A verdict is pending if runs that decide it are still missing."""
 
 
 class Claim(NamedTuple):
@@ -52,7 +52,7 @@ class Claim(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The one of ``KINDS`` as which the verdict counts."""
+        """The kind as which the verdict counts, one of ``KINDS``."""
         return kind_of(self.verdict)
 
 
@@ -98,7 +98,7 @@ def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
 
 
 def kind_of(verdict: str) -> str:
-    """Return the one of ``KINDS`` as which a verdict counts."""
+    """Return the kind as which a verdict counts, one of ``KINDS``."""
     for kind in ("not reproduced", "undecided", "pending"):
         if verdict.startswith(kind):
             return kind

@@ -56,7 +56,7 @@ def studies_of(files: Iterable[str]) -> list[str]:
 
 
 def _makes(step: Mapping[str, Any], file: str) -> bool:
-    """Return whether a step of a study makes a file: a table of its runs or trials, or a measurement's file."""
+    """Return whether a step of a study makes a file: a table of runs or trials, or a measurement's file."""
     (content,) = step.values()
     tables = [f"{content['to']}_{kind}.csv" for kind in ("runs", "curves")] if content.get("to") else []
     trials = [f"/search/{name}_trials.csv" for name in content.get("names", ())]

@@ -106,13 +106,13 @@ class CoinRunVecEnv(VecEnv):
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
-        """Not possible for single games."""
+        """Raise an error, because an attribute cannot be set for single games."""
         raise NotImplementedError("the games share one object: nothing can be set for one of them")
 
     def env_method(
         self, method_name: str, *arguments: Any, indices: int | Iterable[int] | None = None, **options: Any
     ) -> list[Any]:
-        """Not possible for single games."""
+        """Raise an error, because a method cannot be called for single games."""
         raise NotImplementedError("the games share one object: no method of one of them can be called")
 
     def env_is_wrapped(self, wrapper_class: type, indices: int | Iterable[int] | None = None) -> list[bool]:

@@ -1,7 +1,7 @@
 """Learning to distill trajectories: chapter 4 of the thesis.
 
-A teacher sees privileged data: what happens between the input and the label. The student never sees these
-data. The teacher asks the student for certain activations, and it learns what to ask for by
+A teacher sees privileged data, which show the process between the input and the label. The student never
+sees these data. The teacher asks the student for certain activations. It learns which ones to ask for by
 differentiating through the student's training steps. Use ``unroll`` to do this with your own student and
 teacher.
 """

@@ -50,7 +50,7 @@ class SGD:
     def step(
         self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
     ) -> tuple[Tensors, Tensors]:
-        """One step."""
+        """Return parameters and state after one step."""
         after, then = {}, {}
         for (name, value), gradient in zip(parameters.items(), gradients, strict=True):
             decayed = torch.add(gradient, value, alpha=self.weight_decay)
@@ -90,7 +90,7 @@ class Adam:
     def step(
         self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
     ) -> tuple[Tensors, Tensors]:
-        """One step."""
+        """Return parameters and state after one step."""
         step = state["step"] + 1
         fade1, fade2 = 1 - self.beta1 ** float(step), 1 - self.beta2 ** float(step)
         after, then = {}, {"step": step}

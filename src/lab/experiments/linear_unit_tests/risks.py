@@ -151,7 +151,10 @@ class LogisticRisk:
 
     @property
     def seeds_at_once(self) -> int:
-        """One on a CPU, so that the seed's examples stay in the cache for many steps; all seeds on a GPU."""
+        """The number of seeds to train at once: one on a CPU, all on a GPU.
+
+        On a CPU the examples of one seed stay in the cache for many steps.
+        """
         return 1 if self.examples.device.type == "cpu" else len(self.examples)
 
     @classmethod

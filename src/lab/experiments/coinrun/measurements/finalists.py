@@ -1,4 +1,4 @@
-"""The best configurations of two searches on new seeds: what counts in the comparison of section 3.3."""
+"""The best configurations of two searches on new seeds, which decide the comparison of section 3.3."""
 
 from __future__ import annotations
 

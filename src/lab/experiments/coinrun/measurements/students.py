@@ -1,4 +1,7 @@
-"""How many levels the students of finished ``coinrun_bc`` runs solve that they and the expert never saw."""
+"""The number of unseen levels that the students of finished ``coinrun_bc`` runs solve.
+
+Neither the students nor the expert have seen these levels.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claim about what a teacher needs: leaving something out costs the gain."""
+"""The claim about the parts that a teacher needs: the gain is lost if a part is left out."""
 
 from __future__ import annotations
 

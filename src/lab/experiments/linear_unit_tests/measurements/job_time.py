@@ -1,6 +1,6 @@
-"""What one of the benchmark's jobs costs its authors' script, and what it costs here.
+"""The time of one of the benchmark's jobs with its authors' script, and with our program.
 
-A job is one training: one data seed, one draw of the options, 10,000 full-batch steps.
+A job is one training, with one data seed, one draw of the options and 10,000 full-batch steps.
 """
 
 from __future__ import annotations

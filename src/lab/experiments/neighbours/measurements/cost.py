@@ -1,4 +1,4 @@
-"""What a step of every neighbour costs beside plain training, on the spirals."""
+"""The cost of a step of every neighbour on the spirals, compared with plain training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the trajectories look like, and how far shortcuts get on them: figures 2.5 and 2.6, and a table."""
+"""Examples of trajectories and the accuracy of shortcuts, for figures 2.5 and 2.6 and a table."""
 
 from __future__ import annotations
 

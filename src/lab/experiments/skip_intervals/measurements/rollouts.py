@@ -1,4 +1,4 @@
-"""What a trained run of a study makes of the first validation trajectories, and which skips it chooses."""
+"""Rollouts of a study's trained run on the first validation trajectories, and the skips that it chooses."""
 
 from __future__ import annotations
 

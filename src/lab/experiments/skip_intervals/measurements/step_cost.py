@@ -1,4 +1,4 @@
-"""What matching adds to a step: adaptive against fixed steps, with as many model evaluations."""
+"""The cost of matching in a step: adaptive against fixed steps, with equally many model evaluations."""
 
 from __future__ import annotations
 
