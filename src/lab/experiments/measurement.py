@@ -37,4 +37,4 @@ def trained(overrides: Sequence[str]) -> LoadedRun:
     with TemporaryDirectory() as folder:
         place = Path(folder) / "run"
         run(compose_experiment(command), place, command_of(command))
-        return load_run(place, allow=["ilc"])
+        return load_run(place, allow=["lab"])

@@ -96,7 +96,10 @@ def test_one_message(name: str, train: TrainCommand, tiny: tuple[str, ...], tmp_
         ),
         (("aggregator=xor_mask", "aggregator.rescale=true"), "aggregator=xor_mask has no option 'rescale'"),
         (("optimizer=sgd", "optimizer.betas=[0.9,0.9]"), "optimizer=sgd has no option 'betas', unlike adam"),
-        (("aggregator=mean", "aggregator._target_=collections.Counter"), "must make a Method or Aggregator"),
+        (
+            ("aggregator=mean", "aggregator._target_=collections.Counter"),
+            "must make a TrainingMethod or Aggregator",
+        ),
         (("logger=wandb", "logger.mode=cloud"), "logger.mode must be one of offline, online"),
     ],
 )

@@ -9,12 +9,15 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from lab import load_run
-from lab.environment_task import EnvironmentTask, task
+from lab.configuration.section import Section
+from lab.data.environments import Environments
+from lab.environment_task import EnvironmentTask
 from lab.machine.stop_signals import STOPPED
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -136,13 +139,14 @@ def test_stopped_between_epochs_at_an_evaluation(
 def test_stopped_before_training_began(
     train: TrainCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build = task._build_data
+    build = Section.build
 
-    def be_asked(*arguments: object) -> object:
-        os.kill(os.getpid(), signal.SIGTERM)
-        return build(*arguments)  # type: ignore[arg-type]
+    def be_asked(section: Section, *arguments: Any, **options: Any) -> Any:
+        if Environments in options.get("kinds", ()):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return build(section, *arguments, **options)
 
-    monkeypatch.setattr(task, "_build_data", be_asked)
+    monkeypatch.setattr(Section, "build", be_asked)
     stopped = train("experiment=spirals", *EXPERIMENTS["spirals"], *COMMON, f"hydra.run.dir={tmp_path}")
     assert stopped.returncode == STOPPED
     assert "Stopped by SIGTERM: the same command continues" in stopped.stderr

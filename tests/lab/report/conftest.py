@@ -12,7 +12,8 @@ from lab.configuration.compose import command_of, compose_experiment
 from lab.files.locked import lock
 from lab.report.run_folders import find_runs
 from lab.report.run_record import Record, read_record
-from lab.runs import provenance, run
+from lab.runs import run
+from lab.runs.one_run import provenance
 from lab.runs.one_run.run_directory import RunDirectory
 from lab.runs.sweep.sweep import attempt, plan
 
