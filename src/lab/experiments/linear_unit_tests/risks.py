@@ -15,7 +15,7 @@ from ilc.kernels._compiled import usable
 from lab.experiments.linear_unit_tests.logistic_kernel import gradient_sums, hessian_sums
 
 # The number of outputs, models times examples, that are held at once. On a CPU they then stay in its cache.
-# A GPU is fastest with all of them.
+# A GPU should get all of them at once.
 _OUTPUTS_AT_ONCE = {"cpu": 2**18}
 _OUTPUTS_AT_ONCE_ON_ACCELERATORS = 2**30
 
