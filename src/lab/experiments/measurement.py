@@ -17,19 +17,21 @@ from lab.configuration.compose import command_of, compose_experiment
 from lab.runs import LoadedRun, load_run, run
 
 Tables = dict[str, pd.DataFrame | bytes]
-"""Rows or whole files, by their place below ``results/`` (``spirals/correlations.csv``)."""
+"""Tables or whole files, by their path below ``results/``, for example ``spirals/correlations.csv``."""
 
 Parts = dict[str, Callable[[], Tables]]
-"""What computes each part, by a name that a file can have; callables that another process can be given."""
+"""The function that computes each part, by the name of the part.
+
+The name must be possible as a file name. It must be possible to give the function to another process."""
 
 OVERRIDES = ("threads=1", "device=cpu", "logger=none")
 
 
 def trained(overrides: Sequence[str]) -> LoadedRun:
-    """The run of these overrides, made now in a folder that is then forgotten.
+    """Train a run with these overrides in a temporary folder and return it.
 
     Raises:
-        HydraException, UserError: an override that does not fit, or training that failed.
+        HydraException, UserError: an override does not fit, or training failed.
     """
     command = [*overrides, *OVERRIDES]
     with TemporaryDirectory() as folder:

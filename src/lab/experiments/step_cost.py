@@ -1,4 +1,4 @@
-"""What a step costs: its time beside that of others, taken in turn, and the peak of its memory."""
+"""Measurements of the cost of a step: its time, compared with that of other steps, and its peak memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Step = Callable[[], object]
 
 
 def median_milliseconds(ways: Mapping[str, Step], steps: int, warm_up: int = 3) -> dict[str, float]:
-    """Median time of one step of each way, taken in turn, so that a drifting machine drifts for all."""
+    """Return the median time of one step of each way, in milliseconds.
+
+    The ways take turns, so that a change in the machine's speed affects all of them alike.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for step in range(steps + warm_up):
         for name, way in ways.items():
@@ -29,24 +32,24 @@ def median_milliseconds(ways: Mapping[str, Step], steps: int, warm_up: int = 3) 
 
 
 def default_device() -> str:
-    """The GPU where there is one."""
+    """Return the GPU if there is one, else the CPU."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def synchronize() -> None:
-    """Wait until the GPU, if there is one, has done what it was told."""
+    """Wait until the GPU, if there is one, has finished its work."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
 def print_peak(step: Step, before: Step, steps: int = 3, device: str = "cpu") -> None:
-    """Print the peak of this process in MB, the step's beyond what was held before, and its milliseconds.
+    """Print this process's peak memory in MB, the part above that held before, and a step's milliseconds.
 
     Args:
-        step: what is measured.
-        before: a small version of it, run first, so that what is loaded lazily is loaded.
-        steps: how many times.
-        device: whose memory, ``cpu`` or ``cuda``.
+        step: step to measure.
+        before: a small version of the step, which runs first, so that libraries are loaded before measuring.
+        steps: number of steps to measure.
+        device: device whose memory is measured, ``cpu`` or ``cuda``.
     """
     before()
     if device == "cuda":
@@ -54,27 +57,27 @@ def print_peak(step: Step, before: Step, steps: int = 3, device: str = "cpu") ->
         held = torch.cuda.memory_allocated() / 2**20
         peak: Callable[[], float] = lambda: torch.cuda.max_memory_allocated() / 2**20  # noqa: E731
     else:
-        Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak of importing torch.
+        Path("/proc/self/clear_refs").write_text("5")  # This makes Linux forget the peak of importing torch.
         held, peak = resident_peak_mb(), resident_peak_mb
     milliseconds = median_milliseconds({"step": step}, steps, warm_up=0)["step"]
     print(peak(), peak() - held, milliseconds)
 
 
 def resident_peak_mb() -> float:
-    """Peak resident memory of this process, as Linux tells it."""
+    """Return the peak resident memory of this process in MB, as Linux reports it."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 2**10
 
 
 def peak_in_own_process(measure: Callable[..., None], *arguments: object) -> tuple[float, float, float]:
-    """What ``print_peak`` says when ``measure(*arguments)`` calls it in a fresh process.
+    """Call ``measure(*arguments)`` in a new process; return the numbers that its ``print_peak`` prints.
 
     Args:
-        measure: a function of a module.
-        arguments: numbers and words.
+        measure: function of a module that calls ``print_peak``.
+        arguments: numbers and strings.
     """
     name = measure.__name__
-    # The same path, so that it finds the same code.
+    # The new process gets the same path, so that it finds the same code.
     path = f"import sys; sys.path[:] = {sys.path!r}"
     program = f"{path}; from {measure.__module__} import {name}; {name}(*{arguments!r})"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
-"""What all figures and tables share: one look, how they are found, the claims, the pages that show them.
+"""Code that all figures and tables share: style, discovery, claims, and the pages that show them.
 
-A figure or table belongs to its experiment: a module ``lab/experiments/*/figures/NAME.py`` with
-``draw(results) -> Figure``, ``tabulate(results) -> DataFrame`` or both, where ``results`` is the folder of
-committed CSV files. It becomes ``NAME.png`` in
-``results/EXPERIMENT/figures/`` and ``NAME.md`` in ``results/EXPERIMENT/tables/``. No figure trains.
+A figure or table belongs to its experiment. It is a module ``lab/experiments/*/figures/NAME.py`` with
+``draw(results) -> Figure``, ``tabulate(results) -> DataFrame`` or both. ``results`` is the folder of
+committed CSV files. The figure becomes ``results/EXPERIMENT/figures/NAME.png``, and the table becomes
+``results/EXPERIMENT/tables/NAME.md``. No figure trains.
 """

@@ -1,7 +1,7 @@
-"""The claims of all experiments: what the sources and we found, and a verdict that the numbers decide.
+"""The claims of all experiments: the sources' results, our results, and verdicts computed from the numbers.
 
-Every module ``lab/experiments/*/claims/NAME.py`` has ``claims(results) -> list[Claim]``. Together they make
-``docs/claims.md`` and the table ``verdicts``.
+Every module ``lab/experiments/*/claims/NAME.py`` has ``claims(results) -> list[Claim]``. The page
+``docs/claims.md`` and the table ``verdicts`` consist of all these claims.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lab.figures.discovery import PACKAGE, experiments, modules
 from lab.figures.pages import wrapped
 
 PAGE = Path("docs/claims.md")
-"""Where the claims stand in full, from the repository's root."""
+"""The page with all claims in full, relative to the repository's root."""
 
 HEAD = """# Claims
 
@@ -28,19 +28,19 @@ the numbers into verdicts. Nobody edits this page by hand.
 
 
 KINDS = ("reproduced", "in part", "not reproduced", "undecided", "pending")
-"""Of verdicts, as they are counted. Pending: runs that decide it have not been made yet."""
+"""The kinds of verdicts, which are counted. A verdict is pending if runs that decide it are still missing."""
 
 
 class Claim(NamedTuple):
-    """One claim of the paper or of another source, and what became of it here.
+    """One claim of the paper or of another source, and our result.
 
     Attributes:
-        short: the claim in at most eight words, no other claim has the same.
+        short: the claim in at most eight words, which no other claim has.
         claim: the claim in full, with its figure.
-        paper: what the source says or found.
-        ours: what was found here, with n and the kind of interval.
-        number: the one number to show at a glance, with its unit.
-        verdict: whether the claim was reproduced.
+        paper: statement or result of the source.
+        ours: our result, with n and the kind of interval.
+        number: the one number for the short overview, with its unit.
+        verdict: text that says whether the claim was reproduced.
     """
 
     short: str
@@ -52,12 +52,12 @@ class Claim(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Which of ``KINDS`` the verdict counts as."""
+        """The kind as which the verdict counts, one of ``KINDS``."""
         return kind_of(self.verdict)
 
 
 def collect(results: Path) -> dict[str, list[Claim]]:
-    """All claims by the title of their experiment.
+    """Return all claims, by the title of their experiment.
 
     Args:
         results: the folder of committed CSV files.
@@ -71,21 +71,21 @@ def collect(results: Path) -> dict[str, list[Claim]]:
 
 
 def title_of(experiment: str) -> str:
-    """What an experiment is called above its claims: its ``TITLE``, or else its name as words."""
+    """Return an experiment's title: its ``TITLE``, or else its name as words."""
     title: str = getattr(import_module(f"{PACKAGE}.{experiment}"), "TITLE", "") or words(experiment)
     return title
 
 
 def words(name: str) -> str:
-    """The name of a folder or module as words that begin with a capital letter."""
+    """Return the name of a folder or module as words that begin with a capital letter."""
     return name.replace("_", " ").capitalize()
 
 
 def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
-    """How many claims of each experiment came out how, with a link to them, and the sum.
+    """Return the number of claims of each kind for each experiment, with a link to them, and the sums.
 
-    Reproduced is only what is so without a limit: a stand-in for data, another setting or a correction make
-    it "in part".
+    A claim counts as reproduced only without limits. Substitute data, another setting or a correction make it
+    "in part".
     """
     rows = []
     for experiment, claims in collected.items():
@@ -98,7 +98,7 @@ def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
 
 
 def kind_of(verdict: str) -> str:
-    """Which of ``KINDS`` a verdict counts as."""
+    """Return the kind as which a verdict counts, one of ``KINDS``."""
     for kind in ("not reproduced", "undecided", "pending"):
         if verdict.startswith(kind):
             return kind
@@ -106,11 +106,11 @@ def kind_of(verdict: str) -> str:
 
 
 def at_a_glance(claims: list[Claim], page: str = "") -> pd.DataFrame:
-    """A row per claim: its short form with a link to the claim in full, its verdict and number.
+    """Return one row per claim: its short form with a link to the claim in full, its verdict and its number.
 
     Args:
-        claims: of one experiment.
-        page: where they stand in full, if elsewhere.
+        claims: the claims of one experiment.
+        page: page with the claims in full, if it is another page.
     """
     rows = [
         {
@@ -124,7 +124,7 @@ def at_a_glance(claims: list[Claim], page: str = "") -> pd.DataFrame:
 
 
 def page(collected: dict[str, list[Claim]]) -> str:
-    """The text of ``docs/claims.md``: per experiment its claims at a glance, then a block for each."""
+    """Return the text of ``docs/claims.md``: per experiment a table of its claims, then a block for each."""
     parts = [HEAD]
     for title, claims in collected.items():
         parts += [f"## {title}\n", at_a_glance(claims).to_markdown(index=False) + "\n"]
@@ -139,5 +139,5 @@ def _block(claim: Claim) -> str:
 
 
 def anchor(heading: str) -> str:
-    """What GitHub calls a heading in links: lower case, punctuation left out, hyphens between words."""
+    """Return GitHub's link anchor of a heading: lower case, no punctuation, hyphens between words."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

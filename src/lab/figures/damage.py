@@ -1,4 +1,4 @@
-"""A file under ``results/`` that is not what a figure expects: one line that names it, no traceback."""
+"""Error messages for damaged files under ``results/``: one line that names the files, without a traceback."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ ERRORS = (
     EOFError,
     BadZipFile,
 )
-"""What drawing raises from tables that are empty, cut, or have other columns; pandas' own are ValueErrors."""
+"""The errors of drawing from tables that are empty, cut off, or have other columns. The errors that pandas
+defines are ValueErrors."""
 
 NAMED = 3
-"""As many files as a message names."""
+"""The largest number of files that a message names."""
 
 
 def is_data(file: str) -> bool:
-    """Whether a file below ``results/`` is data: neither a figure nor a table drawn from data."""
+    """Return whether a file below ``results/`` is data, and not a figure or table made from data."""
     return not {"figures", "tables"} & set(Path(file).parts)
 
 
 @contextmanager
 def one_line_if_damaged(what: str, results: Path) -> Iterator[set[str]]:
-    """Around whatever draws ``what`` from files below ``results``; yields those that it opens.
+    """Turn errors of the ``with`` block, which draws ``what``, into one line; yield the files that it opens.
 
     Raises:
-        UserError: it cannot be drawn from them.
+        UserError: ``what`` cannot be drawn from the files below ``results``.
     """
     with files_read(results) as files:
         try:

@@ -1,7 +1,7 @@
-"""Finds the experiments' figures, tables, claims and measurements by path.
+"""The discovery of the experiments' figures, tables, claims and measurements by path.
 
-A file in the right folder is enough. Nothing here imports an experiment, so the room of figures depends on
-none of them.
+A file is found if it lies in the right folder. Nothing here imports an experiment, so the package
+``lab.figures`` depends on no experiment.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ ORDER = ("spirals", "memorisation", "coinrun", "irm", "theory")
 
 
 def experiments() -> list[str]:
-    """The names of all experiments."""
+    """Return the names of all experiments."""
     found = [module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg]
     return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
 def modules(experiment: str, room: str) -> list[str]:
-    """The full names of the modules in one room of an experiment, by name; none where it has no such room.
+    """Return the sorted full names of the modules in a subfolder of an experiment, if there is one.
 
     Args:
         experiment: one of ``experiments()``.
@@ -36,10 +36,11 @@ def modules(experiment: str, room: str) -> list[str]:
 
 
 def figure_modules() -> dict[str, str]:
-    """The modules of all figures and tables by the name that their files have.
+    """Return the modules of all figures and tables, by the name of their files.
 
     Raises:
-        UserError: two experiments have one of the same name, so a page could not say which it shows.
+        UserError: two experiments have a figure or table of the same name, so a page could not say which
+            one it shows.
     """
     found: dict[str, str] = {}
     for experiment in experiments():
@@ -52,5 +53,5 @@ def figure_modules() -> dict[str, str]:
 
 
 def home_of(module: str) -> str:
-    """The experiment that a module belongs to, by the module's full name."""
+    """Return the experiment to which a module belongs, from the module's full name."""
     return module.removeprefix(f"{PACKAGE}.").partition(".")[0]

@@ -1,4 +1,4 @@
-"""The gallery: every committed figure, what it shows in a sentence, and the study that makes its data."""
+"""The gallery: every committed figure, with a sentence on it and the study that makes its data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lab.figures.pages import wrapped
 from lab.figures.studies import linked, studies_of
 
 PAGE = Path("docs/gallery.md")
-"""Where the gallery stands, from the repository's root."""
+"""The page of the gallery, relative to the repository's root."""
 
 HEAD = """# Gallery
 
@@ -31,7 +31,7 @@ NO_FILE = "Drawn from formulas or generated data: no study."
 
 
 def sentence_of(name: str) -> str:
-    """What a figure or table shows: the first line of its module."""
+    """Return the sentence on a figure or table, which is the first line of its module."""
     spec = find_spec(figure_modules()[name])
     assert spec is not None and spec.origin is not None
     return (ast.get_docstring(ast.parse(Path(spec.origin).read_text())) or "").splitlines()[0]
@@ -50,12 +50,12 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 @cache
 def _listen() -> None:
-    sys.addaudithook(_hear)  # Python keeps it for good; without listeners it does nothing.
+    sys.addaudithook(_hear)  # Python cannot remove the hook, which does nothing while there are no listeners.
 
 
 @contextmanager
 def files_read(folder: Path) -> Iterator[set[str]]:
-    """Collects the files below a folder that are opened within the ``with`` block, by path below the folder.
+    """Collect the files below a folder that the ``with`` block opens; yield their relative paths.
 
     The set grows while the block runs.
     """
@@ -69,10 +69,10 @@ def files_read(folder: Path) -> Iterator[set[str]]:
 
 
 def page(read: Mapping[str, Iterable[str]]) -> str:
-    """The text of ``docs/gallery.md``.
+    """Return the text of ``docs/gallery.md``.
 
     Args:
-        read: name of every figure -> the files below ``results/`` that it is drawn from.
+        read: the files below ``results/`` from which each figure is drawn, by the figure's name.
     """
     parts = [HEAD]
     for experiment in experiments():

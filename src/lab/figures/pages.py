@@ -1,4 +1,4 @@
-"""Tables in the README and in ``docs/``: what stands between ``<!-- table:NAME -->`` and ``<!-- end -->``."""
+"""Tables in the README and in ``docs/``, which stand between ``<!-- table:NAME -->`` and ``<!-- end -->``."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 from ilc.errors import UserError
 
 WIDTH = 100
-"""Characters in a line of prose, at most."""
+"""The largest number of characters in a line of prose."""
 
 MARKS = re.compile(r"(<!-- table:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)]+)\)")
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Prose in lines of at most ``WIDTH`` characters; all but the first begin with ``indent``."""
+    """Return prose in lines of at most ``WIDTH`` characters; ``indent`` begins every line after the first."""
     return textwrap.fill(
         text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 
 def pages(root: Path) -> list[Path]:
-    """The pages that may show tables: the README and everything below ``docs/``."""
+    """Return the pages that may show tables: the README and everything below ``docs/``."""
     return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def table_files(results: Path) -> dict[str, Path]:
-    """All committed tables by name: each lies in ``results/EXPERIMENT/tables/`` or ``results/tables/``."""
+    """Return all committed tables by name, from ``results/EXPERIMENT/tables/`` and ``results/tables/``."""
     return {path.stem: path for path in sorted(results.glob("**/tables/*.md"))}
 
 
 def with_tables(page: Path, results: Path) -> str:
-    """The page's text with the tables that it shows as they are now.
+    """Return the page's text with the current content of the tables that it shows.
 
     Args:
         page: a Markdown file.
@@ -58,7 +58,7 @@ def with_tables(page: Path, results: Path) -> str:
 
 
 def relinked(text: str, before: Path, after: Path) -> str:
-    """Markdown from a page in one folder with its relative links as a page in another one needs them."""
+    """Return Markdown with its relative links changed, so that they work on a page in another folder."""
 
     def turn(match: re.Match[str]) -> str:
         return f"]({Path(os.path.relpath(before / match[1], after)).as_posix()})"

@@ -1,7 +1,7 @@
-"""Tables of studies that are not finished: the runs that are done, how many are not, and an empty picture.
+"""Tables of unfinished studies: the runs that are done, the number of the others, and an empty picture.
 
-A study with ``unfinished: true`` commits a row for each run that nobody has made yet, whose ``stopped`` is
-``pending``.
+A study with ``unfinished: true`` commits a row for each run that nobody has made yet. ``stopped`` is
+``pending`` in such a row.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ STOPPED, PENDING = "stopped", "pending"
 
 
 def read_done(path: Path) -> pd.DataFrame:
-    """The rows of a table of runs that are done."""
+    """Read a table of runs and return the rows of runs that are done."""
     runs = pd.read_csv(path)
     done: pd.DataFrame = runs[runs[STOPPED] != PENDING]
     return done
 
 
 def read_curves(path: Path) -> pd.DataFrame:
-    """The rows of a table of curves; empty where no run is done."""
+    """Read a table of curves, which is empty if no run is done."""
     return pd.read_csv(path)
 
 
 def count_runs(path: Path) -> tuple[int, int]:
-    """How many runs of a table are done, and how many it will have."""
+    """Return how many runs of a table are done, and how many runs it will have."""
     runs = pd.read_csv(path, usecols=[STOPPED])
     return int((runs[STOPPED] != PENDING).sum()), len(runs)
 
 
 def progress_in_words(path: Path) -> str:
-    """``12 of 30 runs, the others are pending``, or nothing where all are done."""
+    """Return ``12 of 30 runs, the others are pending``, or an empty text if all runs are done."""
     done, total = count_runs(path)
     return "" if done == total else f"{done} of {total} runs, the others are pending"
 
 
 def number_of_runs(progress: str) -> str:
-    """``12 of 30 runs``, of what ``progress_in_words`` says: the number of a claim that is pending."""
+    """Return ``12 of 30 runs``, the beginning of ``progress_in_words``, as the number of a pending claim."""
     return progress.partition(",")[0]
 
 
 def pending_figure(what: str) -> Figure:
-    """A picture that says that the runs it would show are not done."""
+    """Return a picture which says that its runs are not done."""
     figure = new_figure()
     axes = figure.subplots()
     axes.axis("off")

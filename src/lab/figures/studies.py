@@ -1,4 +1,4 @@
-"""The studies behind the committed files: which files they make, and the hours that it took."""
+"""The studies behind the committed files: the files that each study makes, and the hours that it took."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lab.figures.pending import PENDING
 
 @cache
 def study_files() -> dict[str, Path]:
-    """The file of every study by the study's name."""
+    """Return the file of every study, by the study's name."""
     # Imported here because a package that only draws figures has no config files.
     from lab.configuration.groups import CONF
 
@@ -24,29 +24,29 @@ def study_files() -> dict[str, Path]:
 
 @cache
 def studies() -> dict[str, Any]:
-    """The config of every study by the study's name."""
+    """Return the config of every study, by the study's name."""
     from omegaconf import OmegaConf
 
     return {name: OmegaConf.to_container(OmegaConf.load(path)) for name, path in study_files().items()}
 
 
 def experiment_of(study: str) -> str:
-    """The experiment that a study belongs to: the folder of its file."""
+    """Return the experiment to which a study belongs, which is the folder of its file."""
     return study_files()[study].parent.name
 
 
 def linked(study: str, to_root: str = "") -> str:
-    """A study's name with a link to its file, as Markdown.
+    """Return a study's name with a link to its file, as Markdown.
 
     Args:
-        study: its name.
+        study: name of the study.
         to_root: path from the page to the repository's root, ``../`` for a page in ``docs/``.
     """
     return f"[`{study}`]({to_root}conf/study/{experiment_of(study)}/{study}.yaml)"
 
 
 def studies_of(files: Iterable[str]) -> list[str]:
-    """The studies that make some of these files below ``results/``."""
+    """Return the studies that make some of these files below ``results/``."""
     wanted = set(files)
     return [
         name
@@ -56,7 +56,7 @@ def studies_of(files: Iterable[str]) -> list[str]:
 
 
 def _makes(step: Mapping[str, Any], file: str) -> bool:
-    """Whether a step of a study makes a file: a table of its runs or trials, or a measurement's."""
+    """Return whether a step of a study makes a file: a table of runs or trials, or a measurement's file."""
     (content,) = step.values()
     tables = [f"{content['to']}_{kind}.csv" for kind in ("runs", "curves")] if content.get("to") else []
     trials = [f"/search/{name}_trials.csv" for name in content.get("names", ())]
@@ -69,12 +69,12 @@ def _makes(step: Mapping[str, Any], file: str) -> bool:
 
 
 def hours(results: Path) -> dict[str, pd.DataFrame]:
-    """A table for each experiment that has committed files: a row per study that makes some of them.
+    """Return a table for each experiment with committed files; it has a row per study that makes some.
 
-    Runs are those in the tables, trials of searches and failed ones too; the hours are their wall-clock times
-    added up, on whatever else the machine did; what is expected is what the study's config says. A
-    measurement records time only where a table of its has a column ``wall_seconds``, and a run that failed
-    none.
+    The runs are those in the tables; trials of searches and failed runs count too. The hours are the sum of
+    their wall-clock times, whatever else the machine did at the time. The expected cost is the text in the
+    study's config. A measurement records its time only if one of its tables has a column ``wall_seconds``.
+    A failed run records no time.
 
     Args:
         results: the folder of committed CSV files.
@@ -89,7 +89,7 @@ def hours(results: Path) -> dict[str, pd.DataFrame]:
 
 
 def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
-    # Of a search the trials, which are there once more as runs.
+    # For a search only the trials are counted, because they appear a second time as runs.
     endings = {"runs": "_runs.csv", "search": "_trials.csv", "measurement": ".csv"}
     tables = [
         (kind, pd.read_csv(results / file, usecols=lambda column: column in ("wall_seconds", "stopped")))
@@ -110,5 +110,5 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
 
 
 def _n_done(table: pd.DataFrame) -> int:
-    """How many runs of a table are done; those of unfinished studies name the others too."""
+    """Return how many runs of a table are done; tables of unfinished studies have other runs too."""
     return int((table["stopped"] != PENDING).sum()) if "stopped" in table else len(table)

@@ -1,4 +1,4 @@
-"""One look for all figures, legible for colour-blind readers, each stamped with its source."""
+"""The common style of all figures: colours for colour-blind readers, and a line that names the source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 FURTHER_COLORS = ("#661100", "#117733", "#6699CC", "#AA4499", "#44AA99", "#888888")
-"""Tol's, for methods that have no colour of their own."""
+"""Colours of Tol's palette, for methods that have no colour of their own."""
 
 
 class _Colors(dict[str, str]):
@@ -29,8 +29,8 @@ class _Labels(dict[str, str]):
         return name.replace("_", " ")
 
 
-# Okabe and Ito's palette: distinct under every common colour blindness. One colour per aggregator
-# everywhere, and a marker too, so that grey prints stay readable.
+# Okabe and Ito's palette, whose colours are distinct under every common colour blindness. An aggregator has
+# the same colour everywhere, and a marker too, so that grey prints stay readable.
 COLORS = _Colors(
     {
         "mean": "#D55E00",
@@ -39,7 +39,7 @@ COLORS = _Colors(
         "geometric_mean": "#009E73",
         "temporal_mask": "#56B4E9",
         "irm_penalty": "#E69F00",
-        "dann": "#332288",  # Tol's indigo: Okabe and Ito's others are taken
+        "dann": "#332288",  # Tol's indigo, because no colour of Okabe and Ito is left
         "micro_batch_median": "#999933",  # Tol's olive
         "gradient_agreement": "#882255",  # Tol's wine
     }
@@ -73,8 +73,8 @@ _SETTINGS: Any = {
 
 
 def new_figure(n_columns: int = 1, n_rows: int = 1, width: float = 4.2, height: float = 3.2) -> Figure:
-    """An empty figure with room for that many panels of the given size in inches."""
-    # Figure rather than pyplot: no global state, no display, no figure left open.
+    """Return an empty figure with space for this number of panels of the given size in inches."""
+    # Figure is used and not pyplot, which has global state, may need a display and leaves figures open.
     mpl.rcParams.update(_SETTINGS)
     return Figure(figsize=(width * n_columns, height * n_rows + 0.35), layout="constrained")
 
@@ -91,23 +91,23 @@ def as_percent(axes: Axes, lowest: float = 0.0) -> None:
 
 
 def seeds_in_row(axes: Axes, row: float, values: pd.Series, color: str) -> None:
-    """A dot per seed along ``row``, a bar at their median."""
-    # Side by side within their row, in order, so that equal values do not hide each other.
+    """Draw a dot per seed along ``row``, and a bar at their median."""
+    # The dots are shifted within their row, so that equal values do not hide each other.
     places = row + np.linspace(-0.3, 0.3, len(values))
     axes.plot(values, places, "o", ms=3, color=color, alpha=0.5, mec="none", clip_on=False)
     axes.vlines(values.median(), row - 0.4, row + 0.4, color=color, lw=2.5)
 
 
 def data_sources(runs: pd.DataFrame) -> str:
-    """The names of the data sources that these runs recorded, separated by commas."""
+    """Return the names of the data sources that these runs recorded, separated by commas."""
     return ", ".join(sorted(runs.data_source.unique()))
 
 
 def median_and_range(values: pd.Series) -> str:
-    """The median and the range of accuracies or other shares, in per cent, as ``91.2 (88.0 to 93.1)``."""
+    """Return the median and the range of shares in per cent, such as ``91.2 (88.0 to 93.1)``."""
     return f"{100 * values.median():.1f} ({100 * values.min():.1f} to {100 * values.max():.1f})"
 
 
 def stamp(figure: Figure, text: str) -> None:
-    """Write a line under the figure: what n and the intervals are, at which scale, from which data."""
+    """Write a line under the figure, which explains n and the intervals, the scale and the data."""
     figure.supxlabel(text, fontsize=7.5, color=GREY)

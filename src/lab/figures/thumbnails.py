@@ -1,7 +1,8 @@
-"""Thumbnails: the README's small pictures, one for each experiment that draws one.
+"""Thumbnails: the README's small pictures, one for each experiment that has a module for it.
 
-A thumbnail is ``lab/experiments/NAME/thumbnail.py`` with ``draw(results) -> Figure``. The first line of its
-module is the caption, ``docs/NAME.md`` the page that it leads to. It becomes ``results/NAME/thumbnail.png``.
+A thumbnail is a module ``lab/experiments/NAME/thumbnail.py`` with ``draw(results) -> Figure``. The first line
+of the module's docstring is the caption. The picture becomes ``results/NAME/thumbnail.png`` and links to
+``docs/NAME.md``.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ TABLE = "thumbnails"
 COLUMNS = 3
 INCHES = (2.6, 1.9)
 DPI = 160
-"""Three dots for every two pixels at which the README shows them."""
+"""The resolution, which has three dots for every two pixels at which the README shows the pictures."""
 
 
 def thumbnail_modules() -> dict[str, str]:
-    """The modules of all thumbnails by the name of their experiment."""
+    """Return the modules of all thumbnails, by the name of their experiment."""
     return {
         name: f"{PACKAGE}.{name}.thumbnail"
         for name in experiments()
@@ -37,7 +38,7 @@ def thumbnail_modules() -> dict[str, str]:
 
 
 def new_thumbnail(title: str) -> tuple[Figure, Axes]:
-    """An empty picture with one panel, whose words are legible at the size shown."""
+    """Return an empty picture with one panel, whose text is legible at the size shown."""
     figure = new_figure()
     figure.set_size_inches(*INCHES)
     axes = figure.add_subplot()
@@ -47,17 +48,17 @@ def new_thumbnail(title: str) -> tuple[Figure, Axes]:
 
 
 def label(axes: Axes, x: float, y: float, text: str, color: str, side: str = "right") -> None:
-    """Words beside a line, in its colour, whose ``side`` is at x."""
+    """Write a label next to a line, in the line's colour; the label's ``side`` is at x."""
     axes.text(x, y, text, color=color, fontsize=8.5, fontweight="bold", ha=side, va="center")
 
 
 def caption(module: str) -> str:
-    """What a thumbnail shows: the first line of its module."""
+    """Return the caption of a thumbnail, which is the first line of its module."""
     return (import_module(module).__doc__ or "").splitlines()[0]
 
 
 def table() -> str:
-    """The README's table: pictures with their captions, as Markdown. Links start at the repository's root."""
+    """Return the README's table of pictures and captions as Markdown, with links from the root."""
     cells = [
         f"[![{title_of(name)}](results/{name}/{FILE})](docs/{name}.md)<br>{caption(module)}"
         for name, module in thumbnail_modules().items()

@@ -1,4 +1,4 @@
-"""Networks of the experiments, importable on their own."""
+"""The networks of the experiments, which can be imported without the experiments."""
 
 from lab.models.domain_adversarial import DomainAdversarialMLP, DomainAdversarialOutputs
 from lab.models.fast_resnet import FastResNet

@@ -22,26 +22,26 @@ class DomainAdversarialMLP(nn.Module):
     """Features, label classifier and domain classifier, each a two-layer LeakyReLU perceptron.
 
     In training it returns ``DomainAdversarialOutputs``; the domain classifier sees the features
-    through ``reverse_gradient``, so that what improves it makes the features worse for it. In
-    evaluation mode it returns the class logits ``[N, out_features]`` alone.
+    through ``reverse_gradient``, so that a step which improves the classifier makes the features worse
+    for it. In evaluation mode the network returns only the class logits ``[N, out_features]``.
 
     Args:
-        in_features: of the inputs.
-        out_features: classes.
-        n_environments: E, what the domain classifier tells apart.
-        hidden_units: width of every hidden layer, the features' too.
-        reversal_weight: what the reversed gradient is multiplied by; 1 weighs both risks alike.
-        linear_features: a single linear layer instead of the features' perceptron.
+        in_features: number of features of the inputs.
+        out_features: number of classes.
+        n_environments: E, the number of environments between which the domain classifier distinguishes.
+        hidden_units: width of every hidden layer, and number of features.
+        reversal_weight: factor on the reversed gradient; 1 gives both risks the same weight.
+        linear_features: whether a single linear layer replaces the features' perceptron.
 
     Raises:
-        UserError: a size below 1, a negative weight.
+        UserError: a size is below 1, or the weight is negative or not finite.
     """
 
     takes: ClassVar[tuple[str, ...]] = ("vectors",)
-    """The kinds of inputs, for whoever puts data and model together."""
+    """The kinds of inputs that the model accepts."""
 
     only_with: ClassVar[str] = "dann"
-    """The one method of a run that knows what to do with both outputs."""
+    """The only method of a run that can use both outputs."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class DomainAdversarialMLP(nn.Module):
         return DomainAdversarialOutputs(labels, self.domain_classifier(reversed_features))
 
     def features_of(self, inputs: Tensor) -> Tensor:
-        """The features, which both classifiers receive, ``[N, hidden_units]``."""
+        """Return the features ``[N, hidden_units]``, which both classifiers receive."""
         features: Tensor = self.features(inputs)
         return features if self.linear_features else F.leaky_relu(features)
 

@@ -1,8 +1,8 @@
 """FastResNet: the small, fast ResNet of the memorisation experiments (paper, appendix to section 3.2).
 
-The layout of PyTorch-Ignite's example of that name: a convolution, three stages that double the
-channels and halve the image, the first and the last followed by a residual block, a maximum over
-what is left of the image, and a linear layer.
+It has the layout of PyTorch-Ignite's example of that name. It begins with a convolution and three stages
+that double the channels and halve the image. A residual block follows the first and the last stage. A
+maximum over the remaining image and a linear layer come last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHANNELS_PER_GROUP = 8
 
 
 class FastResNet(nn.Module):
-    """Images ``[N, in_channels, H, W]``, H and W at least 8, to logits ``[N, out_features]``.
+    """A network from images ``[N, in_channels, H, W]``, H and W at least 8, to logits ``[N, out_features]``.
 
     Args:
         in_channels: 3 for colour.
@@ -29,13 +29,13 @@ class FastResNet(nn.Module):
         norm: ``batch`` as in the paper, or ``group``, which does not mix examples.
 
     Raises:
-        UserError: a width below 1 or an unknown norm.
+        UserError: the width is below 1, or the norm is unknown.
     """
 
     takes: ClassVar[tuple[str, ...]] = ("images",)
-    """The kinds of inputs, for whoever puts data and model together."""
+    """The kinds of inputs that the model accepts."""
     smallest_image: ClassVar[int] = 8
-    """Height and width that three halvings leave something of."""
+    """The smallest height and width that are still at least 1 after three halvings."""
 
     def __init__(self, in_channels: int, out_features: int, width: int = 64, norm: str = "batch") -> None:
         super().__init__()
@@ -43,9 +43,10 @@ class FastResNet(nn.Module):
             raise UserError(
                 f"FastResNet needs width >= 1 and norm in {', '.join(NORMS)}, got {width}, {norm!r}"
             )
-        check_size("fast_resnet", 1602 * width**2)  # Nearly all of them in squares of the width.
-        # On a CPU the layers are up to five times as fast where a pixel's channels lie side by side. Not with
-        # GroupNorm, whose backward pass ``torch.func.vmap`` then does not know.
+        check_size("fast_resnet", 1602 * width**2)  # Nearly all parameters grow with the width squared.
+        # On a CPU the layers are up to five times as fast if a pixel's channels lie side by side in memory.
+        # This layout is not used with GroupNorm, because ``torch.func.vmap`` does not support GroupNorm's
+        # backward pass in it.
         self._channels_last = norm == "batch"
         self.features = nn.Sequential(
             _convolution(in_channels, width, norm),
@@ -65,7 +66,8 @@ class FastResNet(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits ``[N, out_features]``."""
         if self._channels_last:
-            # A clone, because a single channel counts as contiguous in any layout, and keeps its strides.
+            # The clone is needed because an image with a single channel counts as contiguous in any layout
+            # and would keep its strides.
             by_pixel = images.permute(0, 2, 3, 1).clone(memory_format=torch.contiguous_format)
             images = by_pixel.permute(0, 3, 1, 2)
         logits: Tensor = self.classifier(self.features(images))
@@ -73,7 +75,7 @@ class FastResNet(nn.Module):
 
 
 class _Residual(nn.Module):
-    """Adds the result of two convolutions to the input."""
+    """A residual block, which adds the result of two convolutions to the input."""
 
     def __init__(self, channels: int, norm: str) -> None:
         super().__init__()
@@ -88,7 +90,7 @@ class _Residual(nn.Module):
 
 
 def _convolution(in_channels: int, out_channels: int, norm: str, relu: bool = True) -> nn.Sequential:
-    """A 3 x 3 convolution, the norm (which has the bias), ReLU."""
+    """Return a 3 x 3 convolution, the norm (which has the bias) and, if ``relu``, a ReLU."""
     groups = max(1, out_channels // CHANNELS_PER_GROUP)
     normalise = nn.BatchNorm2d(out_channels) if norm == "batch" else nn.GroupNorm(groups, out_channels)
     last = [nn.ReLU(inplace=True)] if relu else []
@@ -96,10 +98,10 @@ def _convolution(in_channels: int, out_channels: int, norm: str, relu: bool = Tr
 
 
 def _pool() -> nn.Sequential:
-    """The ReLU of the previous convolution, and the maximum over squares of four pixels.
+    """Return the maximum over squares of four pixels and the ReLU of the previous convolution.
 
-    The maximum comes first, so that the ReLU has a quarter of the work. Outputs and gradients are bit for
-    bit those of the other order: the largest of four numbers stays the largest, and if it is not above 0,
-    nothing passes.
+    The maximum comes first, so that the ReLU has a quarter of the work. Outputs and gradients are bit for bit
+    those of the other order: the largest of four numbers stays the largest, and if it is not above 0, output
+    and gradient are 0 in both orders.
     """
     return nn.Sequential(nn.MaxPool2d(2), nn.ReLU(inplace=True))

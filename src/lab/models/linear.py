@@ -9,14 +9,14 @@ from torch import Tensor, nn
 
 
 class Linear(nn.Module):
-    """Weighted sums without a bias, ``[N, in_features]`` to ``[N, out_features]``, weights start at 1.
+    """Weighted sums without a bias, ``[N, in_features]`` to ``[N, out_features]``; all weights start at 1.
 
-    The start is the explainer's. It matters: the penalty alone is zero on a whole circle of
-    weights, and where training begins decides which of them it reaches first.
+    The explainer has the same initial weights. They matter, because the penalty by itself is zero on a whole
+    circle of weights, and the initial weights decide which point of the circle training reaches first.
     """
 
     takes: ClassVar[tuple[str, ...]] = ("vectors",)
-    """The kinds of inputs, for whoever puts data and model together."""
+    """The kinds of inputs that the model accepts."""
 
     def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()
@@ -27,5 +27,5 @@ class Linear(nn.Module):
         return inputs @ self.weight.T
 
     def reported_metrics(self) -> dict[str, float]:
-        """``weight/i``: the weights in the order of the inputs, for every evaluation of a run."""
+        """Return the weights as ``weight/i``, in the order of the inputs, for every evaluation of a run."""
         return {f"weight/{i}": weight for i, weight in enumerate(self.weight.flatten().tolist())}

@@ -1,4 +1,4 @@
-"""Multilayer perceptron of the synthetic experiments (paper, appendix to section 3.1)."""
+"""The multilayer perceptron of the synthetic experiments (paper, appendix to section 3.1)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from lab.models.size import check_size
 
 
 class MLP(nn.Module):
-    """LeakyReLU perceptron: ``[N, in_features]`` to ``[N, out_features]`` logits.
+    """A LeakyReLU perceptron from inputs ``[N, in_features]`` to logits ``[N, out_features]``.
 
-    Each hidden layer is Linear, optional BatchNorm, LeakyReLU, optional dropout.
+    Each hidden layer consists of Linear, optional BatchNorm, LeakyReLU and optional dropout.
 
     Raises:
-        UserError: no hidden layer, or sizes and dropout out of range.
+        UserError: there is no hidden layer, or sizes or dropout are out of range.
     """
 
     takes: ClassVar[tuple[str, ...]] = ("vectors",)
-    """The kinds of inputs, for whoever puts data and model together."""
+    """The kinds of inputs that the model accepts."""
 
     def __init__(
         self,

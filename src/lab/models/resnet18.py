@@ -15,22 +15,22 @@ FULL_WIDTH = 64
 
 
 class ResNet18(nn.Module):
-    """torchvision's ResNet-18: images ``[N, in_channels, H, W]`` to logits ``[N, out_features]``.
+    """torchvision's ResNet-18, from images ``[N, in_channels, H, W]`` to logits ``[N, out_features]``.
 
-    Images of bytes are scaled to [0, 1]. With ``width`` below 64 every layer has that share of its
-    channels, built of torchvision's blocks.
+    Images of bytes are scaled to [0, 1]. With a ``width`` below 64, every layer has ``width / 64`` of its
+    channels; the network then consists of torchvision's blocks.
 
     Args:
         in_channels: 3 for colour.
         out_features: number of logits.
-        width: channels after the first convolution; 64 is torchvision's network itself.
+        width: channels after the first convolution; 64 gives torchvision's own network.
 
     Raises:
-        UserError: a size below 1.
+        UserError: a size is below 1.
     """
 
     takes: ClassVar[tuple[str, ...]] = ("images", "images of bytes")
-    """The kinds of inputs, for whoever puts data and model together."""
+    """The kinds of inputs that the model accepts."""
 
     def __init__(self, in_channels: int, out_features: int, width: int = FULL_WIDTH) -> None:
         super().__init__()
@@ -38,11 +38,11 @@ class ResNet18(nn.Module):
             raise UserError(
                 f"a ResNet-18 needs positive sizes, got {in_channels=}, {out_features=}, {width=}"
             )
-        check_size("resnet18", 2734 * width**2)  # Nearly all of them in squares of the width.
+        check_size("resnet18", 2734 * width**2)  # Nearly all parameters grow with the width squared.
         self.network: nn.Module = import_torchvision("torchvision.models").resnet18(num_classes=out_features)
         if in_channels != 3 or width != FULL_WIDTH:
             _resize(self.network, in_channels, out_features, width)
-        # Channels beside each other in memory: a step takes a fifth less time on a CPU.
+        # With channels side by side in memory, a step takes a fifth less time on a CPU.
         self.network.to(memory_format=torch.channels_last)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -53,7 +53,7 @@ class ResNet18(nn.Module):
 
 
 def _resize(network: Any, in_channels: int, out_features: int, width: int) -> None:
-    """Replace all layers that hold weights by narrower ones, initialised as torchvision does."""
+    """Replace all layers that hold weights by layers of the given width, initialised as in torchvision."""
     network.conv1 = nn.Conv2d(in_channels, width, 7, stride=2, padding=3, bias=False)
     network.bn1 = nn.BatchNorm2d(width)
     before = width

@@ -34,7 +34,7 @@ class ShownFigure:
 
 
 def committed_figures(results: Path) -> list[ShownFigure]:
-    """All committed figures that some module draws, in the experiments' order."""
+    """Return all committed figures that some module draws, in the experiments' order."""
     found = figure_modules().items()
     paths = [results / home_of(module) / "figures" / f"{name}.png" for name, module in found]
     return [_shown(path) for path in paths if path.exists()]

@@ -30,7 +30,7 @@ def draw_curves(folder: Path) -> Path | None:
     evaluations = read_metrics(folder)
     lines = {name: _keys(evaluations, name) for name in PANELS}
     panels = {name: keys for name, keys in lines.items() if keys}
-    if len(evaluations) < 2 or not panels:  # One evaluation is a point, not a curve.
+    if len(evaluations) < 2 or not panels:  # One evaluation gives a point and not a curve.
         return None
     content = _picture(evaluations, panels, _about(folder))
     write_atomically(path, lambda file: file.write(content))
@@ -38,7 +38,7 @@ def draw_curves(folder: Path) -> Path | None:
 
 
 def _keys(evaluations: Sequence[Mapping[str, Any]], measure: str) -> list[str]:
-    """The metrics of this measure in the evaluations, for every split and part."""
+    """Return the names of the metrics of this measure, for every split and part."""
     found = [key for key in evaluations[-1] if key.partition("/")[2].partition("_")[0] == measure]
     return found[:MOST_LINES]
 

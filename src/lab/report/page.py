@@ -30,7 +30,7 @@ def render(
     figures: Sequence[ShownFigure],
     made: str,
 ) -> str:
-    """The page as text.
+    """Return the page as text.
 
     Values from run folders stand in one block of JSON, and no value can close this block. The page shows
     them only as text. The page loads nothing from elsewhere. It runs only the two scripts whose hashes it

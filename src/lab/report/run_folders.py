@@ -10,11 +10,11 @@ from ilc.errors import UserError
 from lab.runs.one_run.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE
 
 LEFT_BY_A_RUN = {PROVENANCE, METRICS, CHECKPOINT, DONE}
-"""A run folder has one of these files beside its config. The folder of ``conf/config.yaml`` has none."""
+"""A run folder has one of these files next to its config. The folder of ``conf/config.yaml`` has none."""
 
 
 def find_runs(folders: Iterable[Path]) -> list[Path]:
-    """All run folders in these folders, at any depth, each once and sorted.
+    """Return all run folders in these folders, at any depth, each once and sorted.
 
     Raises:
         UserError: a folder does not exist, or holds no run.

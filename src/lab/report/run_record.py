@@ -148,7 +148,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
 
 
 def _plain(value: Any) -> Value:
-    """A value of the config, in a form that JSON can hold."""
+    """Return a value of the config in a form that JSON can hold."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return (
@@ -159,14 +159,14 @@ def _plain(value: Any) -> Value:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number with ``DIGITS`` digits; None for any other value."""
+    """Return a finite number with ``DIGITS`` digits, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return value if isinstance(value, int) else float(f"{value:.{DIGITS}g}")
 
 
 def _curves(evaluations: list[dict[str, Any]]) -> dict[str, list[float | None]]:
-    """The columns of the evaluations. A column without any number is left out."""
+    """Return the columns of the evaluations. A column without any number is left out."""
     names = dict.fromkeys(name for evaluation in evaluations for name in evaluation)
     columns = {name: [_number(evaluation.get(name)) for evaluation in evaluations] for name in names}
     return {name: column for name, column in columns.items() if any(value is not None for value in column)}
@@ -178,7 +178,10 @@ def _end_of_log(folder: Path) -> str | None:
 
 
 def _text(path: Path) -> str | None:
-    """The text of a file. A link is not followed: in a folder from another person it could lead anywhere."""
+    """Return the text of a file, or None if there is no file or if it is a link.
+
+    Links are not followed, because a link in another person's folder could lead anywhere.
+    """
     if path.is_symlink() or not path.is_file():
         return None
     return path.read_text(errors="replace").strip()

@@ -28,7 +28,7 @@ def thinned(records: Sequence[Record], numbers: int = NUMBERS) -> tuple[list[Rec
 
 
 def _limit(records: Sequence[Record], numbers: int) -> int:
-    """The largest number of evaluations per run with which all runs fit; at least ``LEAST``."""
+    """Return the largest number of evaluations per run with which all runs fit; at least ``LEAST``."""
     low, high = LEAST, max([LEAST, *map(_length, records)])
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""The behavioural cloning dataset: frames of on-policy play with the expert's action distribution."""
+"""The behavioural cloning dataset: frames of the expert's play with the expert's action distributions."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ from lab.runs.pool.jobs import run_jobs
 
 STATES_PER_WORKER = 20_000
 
-_memmap: Any = open_memmap  # Numpy left it without types.
+_memmap: Any = open_memmap  # numpy gives it no types.
 
 
 def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
-    """Make sure that the dataset is in ``folder``; return its own folder below.
+    """Collect the dataset below ``folder``, unless it is already there, and return the dataset's own folder.
 
-    Arrays ``train_frames.npy`` ``[E * N, 3, 64, 64]``, ``test_frames.npy`` ``[M, 3, 64, 64]`` and perhaps
-    ``validation_frames.npy`` (uint8), ``*_distributions.npy`` ``[..., 15]`` (float32) and
-    ``manifest.json``, with the hash of each. Until all is there it lies in
-    a folder ``.part``, from which an interrupted collection continues. States whose manifest has no hashes
-    are collected anew. Says what it does.
+    The dataset consists of ``train_frames.npy`` ``[E * N, 3, 64, 64]``, ``test_frames.npy``
+    ``[M, 3, 64, 64]`` and, if validation states are wanted, ``validation_frames.npy`` (all uint8);
+    ``*_distributions.npy`` ``[..., 15]`` (float32) for each of them; and ``manifest.json``, with the hash of
+    each file. Until the dataset is complete, it lies in a folder whose name ends in ``.part``. An interrupted
+    collection continues from that folder. If the manifest of an existing dataset has no hashes, the states
+    are collected again. The function prints what it does.
 
     Raises:
         UserError: the folder cannot be written to, has no room, or holds a damaged dataset.
@@ -116,10 +117,12 @@ def _collect(path: Path, options: CollectionOptions, expert: Expert, wanted: dic
 
 
 def _played(jobs: list[Job[int]], n_workers: int) -> Generator[int, None, None]:
-    """The numbers of the shards as they are played: in processes, which take seconds to start, or here.
+    """Run the jobs and yield each shard's number when the shard has been played.
+
+    With one worker the jobs run in this process, because other processes take seconds to start.
 
     Raises:
-        UserError: one cannot be written.
+        UserError: a shard cannot be written.
     """
     if n_workers == 1:
         for job in jobs:
@@ -134,7 +137,7 @@ def _played(jobs: list[Job[int]], n_workers: int) -> Generator[int, None, None]:
 
 
 def _play(number: int, shard: Shard, expert: Expert, seed: int, folder: Path) -> int:
-    """Play the shard's games and write what is to be kept; return its number."""
+    """Play the shard's games, write the states to keep into the arrays, and return the shard's number."""
     random = np.random.default_rng(seed)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -158,7 +161,7 @@ def _play(number: int, shard: Shard, expert: Expert, seed: int, folder: Path) ->
 
 
 def arrays(options: CollectionOptions) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
-    """The files of a dataset: type and shape of each."""
+    """Return the type and the shape of each file of a dataset, by file name."""
     files: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {}
     for split, n in _rows(options).items():
         files[f"{split}_frames.npy"] = np.uint8, (n, *FRAME_SHAPE)
@@ -167,17 +170,17 @@ def arrays(options: CollectionOptions) -> dict[str, tuple[type[np.generic], tupl
 
 
 def _rows(options: CollectionOptions) -> dict[str, int]:
-    """States by split, of those that there are."""
+    """Return the number of states of each split; splits without states are left out."""
     train = options.n_levels * options.states_per_level
     rows = {"train": train, "test": options.n_test, "validation": options.n_validation}
     return {split: n for split, n in rows.items() if n}
 
 
 def _check_room(part: Path, options: CollectionOptions) -> None:
-    """Whether the disk has room for what is to be collected, unless it has it already.
+    """Check that the disk has room for the states, unless an earlier collection has already taken the room.
 
     Raises:
-        UserError: it has not.
+        UserError: the disk has too little room.
     """
     if part.exists():
         return
@@ -192,7 +195,10 @@ def _check_room(part: Path, options: CollectionOptions) -> None:
 
 
 def _take_room(path: Path) -> None:
-    """Make the disk give a mapped file its room now: to find it full later would end the process unasked."""
+    """Reserve the disk space of a mapped file now.
+
+    If the disk turned out to be full at a later write, the process would be killed without a message.
+    """
     with path.open("rb+") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
@@ -208,5 +214,5 @@ def _shards_done(path: Path) -> list[int]:
 
 
 def n_cores() -> int:
-    """CPU cores that this process may use."""
+    """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

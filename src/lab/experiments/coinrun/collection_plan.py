@@ -1,8 +1,9 @@
-"""Which states of CoinRun to collect: the options, and the work cut into portions.
+"""The plan of which CoinRun states to collect: the options, and the work cut into shards.
 
-Each level is played by games pinned to it, episode after episode, for ``HORIZON`` steps; the states
-to keep are positions in that play drawn beforehand, uniformly and without replacement. Training,
-test and validation states therefore have the same distribution, from disjoint levels.
+Each level is played by games that stay on that level, episode after episode, for ``HORIZON`` steps. The
+states to keep are positions in that play. They are drawn before the play, uniformly and without
+replacement. Training, test and validation states therefore have the same distribution and come from
+disjoint levels.
 Deviation: the paper says no more than "sampled randomly from trajectories" (appendix to section 3.3).
 """
 
@@ -20,23 +21,23 @@ from lab.experiments.coinrun.levels import CLONING_TEST, CLONING_TRAIN, CLONING_
 from lab.machine.seeding import seed_for
 
 HORIZON = 128
-"""Steps that each game plays: a few episodes."""
+"""The number of steps that each game plays, which is a few episodes."""
 GAMES_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
 class CollectionOptions:
-    """What to collect.
+    """Options that say which states to collect.
 
     Attributes:
-        n_levels: training levels, one environment each (64 in the paper).
-        states_per_level: states of each (1,000 in the paper).
-        n_test: test states, each from a level of its own (2,000 in the paper).
-        n_validation: validation states likewise, or none (0, as in the paper).
-        seed: of the actions and of the choice of states.
+        n_levels: number of training levels; each is one environment (64 in the paper).
+        states_per_level: number of states of each training level (1,000 in the paper).
+        n_test: number of test states, each from a level of its own (2,000 in the paper).
+        n_validation: number of validation states, each from a level of its own; 0 for none, as in the paper.
+        seed: seed of the actions and of the choice of states.
 
     Raises:
-        UserError: a number out of range.
+        UserError: a number is out of range.
     """
 
     n_levels: int
@@ -61,9 +62,10 @@ class CollectionOptions:
 
 @dataclass(frozen=True)
 class Shard:
-    """Games that are played together: their levels, and what to keep of each.
+    """Games that are played together: their levels, and the states to keep of each game.
 
-    ``steps[i]`` are the positions in game i's play whose states go to ``rows[i]`` of the split.
+    ``steps[i]`` are positions in the play of game i. The states at these positions are written to the rows
+    ``rows[i]`` of the split.
     """
 
     split: str
@@ -73,10 +75,10 @@ class Shard:
 
 
 def shards(options: CollectionOptions) -> Iterator[Shard]:
-    """The work in portions; what is drawn here depends on the seed alone."""
+    """Yield the work as shards; everything that is drawn here depends only on the options and their seed."""
     random = np.random.default_rng(seed_for(options.seed, "positions"))
     n = options.states_per_level
-    # Twice as many states are seen as kept, so that neighbours are rarely both kept.
+    # The games show twice as many states as are kept, so that two successive states are rarely both kept.
     copies = math.ceil(2 * n / HORIZON)
     at_once = max(1, GAMES_AT_ONCE // copies)
     for start in range(0, options.n_levels, at_once):
@@ -95,7 +97,10 @@ def shards(options: CollectionOptions) -> Iterator[Shard]:
 
 
 def _one_each(split: str, levels: range, random: np.random.Generator) -> Iterator[Shard]:
-    """One state per level. Those that are due early are played together, and not longer."""
+    """Yield shards that keep one state of each level.
+
+    Levels whose states come early in the play are put together, so that these games can end early.
+    """
     due = random.integers(0, HORIZON, len(levels))
     order = np.argsort(due, kind="stable")
     for rows in np.split(order, range(GAMES_AT_ONCE, len(levels), GAMES_AT_ONCE)):

@@ -1,4 +1,4 @@
-"""Whether one method's best configurations generalise better than another's, on new seeds."""
+"""A comparison of how well two methods' best configurations generalise on new seeds."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import pandas as pd
 from scipy.stats import t
 
 LEVEL = 0.05
-"""Of the interval and of the verdict, two-sided."""
+"""The two-sided significance level of the interval and of the verdict."""
 POWER = 0.8
-"""With which the smallest difference in sight would be seen."""
+"""The probability of detecting a true difference of the size ``Comparison.smallest_seen``."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The difference of two methods' mean test divergences, in nats; below 0 the first is better.
+    """The difference of two methods' mean test divergences, in nats; below 0 the first method is better.
 
     Attributes:
-        difference: the mean over seeds and levels.
-        standard_error: of the difference, over seeds and levels.
-        seeds: S, on which both were trained.
-        levels: L, test levels.
+        difference: the mean difference over seeds and levels.
+        standard_error: the standard error of the difference, over seeds and levels.
+        seeds: S, the number of seeds on which both methods were trained.
+        levels: L, the number of test levels.
     """
 
     difference: float
@@ -32,18 +32,18 @@ class Comparison:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The t interval of 95 % with S - 1 degrees of freedom, as if all error came from the seeds."""
+        """The 95 % t interval with S - 1 degrees of freedom, as if all error came from the seeds."""
         half = self._quantile(1 - LEVEL / 2) * self.standard_error
         return self.difference - half, self.difference + half
 
     @property
     def smallest_seen(self) -> float:
-        """The size of the true difference that this comparison would have seen with a probability of 80 %."""
+        """The true difference that this comparison would have detected with a probability of 80 %."""
         return (self._quantile(1 - LEVEL / 2) + self._quantile(POWER)) * self.standard_error
 
     @property
     def verdict(self) -> str:
-        """``reproduced`` where the interval lies below 0, ``not reproduced`` above, else ``undecided``."""
+        """``reproduced`` if the interval lies below 0, ``not reproduced`` if above 0, else ``undecided``."""
         low, high = self.interval
         return "reproduced" if high < 0 else "not reproduced" if low > 0 else "undecided"
 
@@ -54,17 +54,19 @@ class Comparison:
 def compare(rows: pd.DataFrame, method: str, other: str) -> Comparison:
     """Compare two methods on the seeds and levels that both have.
 
-    A seed is a draw of networks and batches, a level one of test data, and every student meets every level:
-    the variance of the mean is that of the seeds' means over S plus that of the levels' means over L. What
-    belongs to neither is counted in both, so the interval is rather too wide than too narrow.
+    A seed is a draw of networks and batches, and a level is a draw of test data. Every student plays on every
+    level. The variance of the mean is therefore estimated as the variance of the seeds' means divided by S,
+    plus the variance of the levels' means divided by L. Variance that belongs to neither seeds nor levels is
+    counted in both terms, so the interval is more likely too wide than too narrow.
 
     Args:
-        rows: ``method``, ``seed``, ``level``, ``test/kl``: a row per method, seed and level.
-        method: the first.
-        other: what it is compared with.
+        rows: one row per method, seed and level, with the columns ``method``, ``seed``, ``level`` and
+            ``test/kl``.
+        method: the first method.
+        other: the method to compare it with.
 
     Returns:
-        The first minus the other.
+        The mean of the first method minus that of the other.
     """
     values = rows.pivot(index=["seed", "level"], columns="method", values="test/kl")
     differences = (values[method] - values[other]).unstack("level")

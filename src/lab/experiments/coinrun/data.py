@@ -1,4 +1,4 @@
-"""CoinRun for behavioural cloning: frames of 64 levels, and what the expert would do (paper, section 3.3)."""
+"""CoinRun for behavioural cloning: frames with the expert's action distributions (paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ def make_coinrun(
     n_validation: int = 0,
     collection_seed: int = 0,
 ) -> Environments:
-    """Load the states, or collect them first with the expert that comes with the package.
+    """Load the states; if they are not there yet, collect them first with the expert in this package.
 
-    Inputs ``[E, N, 3, 64, 64]`` uint8, mapped from their files; targets ``[E, N, 15]``, the expert's
-    action distribution. Every environment is one level; the test and validation states are from other
-    levels, one each. All seeds of a run share the states: ``collection_seed`` makes others.
+    The inputs are ``[E, N, 3, 64, 64]`` uint8, mapped from their files. The targets are ``[E, N, 15]``, the
+    expert's action distributions. Every environment is one level. The test and validation states come from
+    other levels, one state from each. All seeds of a run share the same states; another ``collection_seed``
+    gives other states.
 
     Args:
-        data_dir: the states lie below it in ``coinrun/``, 12 kB each.
-        source: ``auto`` or ``expert``, which is all there is.
-        n_environments: E, levels.
-        examples_per_environment: N, states of each.
-        n_test: test states.
-        n_validation: validation states, to choose settings by; 0 for none.
-        collection_seed: of the play and of the choice of states.
+        data_dir: folder in which the states lie, below ``coinrun/``; a state takes 12 kB.
+        source: ``auto`` or ``expert``; both mean the expert, the only source.
+        n_environments: E, the number of training levels.
+        examples_per_environment: N, the number of states of each training level.
+        n_test: number of test states.
+        n_validation: number of validation states, by which settings can be chosen; 0 for none.
+        collection_seed: seed of the play and of the choice of states.
 
     Raises:
-        UserError: an unknown source, a number out of range, a folder that cannot be written to or
-            that does not hold what its manifest says.
+        UserError: the source is unknown, a number is out of range, or the folder cannot be written to or
+            does not hold what its manifest says.
     """
-    # Imported late: playing needs more than loading.
+    # Imported here, because playing needs more packages than loading.
     from lab.experiments.coinrun.collect import arrays, collect
     from lab.experiments.coinrun.collection_plan import CollectionOptions
     from lab.experiments.coinrun.expert import load_expert
@@ -73,7 +74,7 @@ def make_coinrun(
         targets=distributions,
         evaluation=evaluation,
         source=f"CoinRun ({mode} levels), own PPO expert ({millions:.2g}M frames, {expert.sha256[:8]})",
-        # The test risk of the best student that does not look at the frame.
+        # The test risk of the best student that ignores the frame.
         references={"constant/kl": _constant_kl(distributions.flatten(0, 1), evaluation["test"].targets)},
         distributions=True,
         in_file=True,
@@ -81,11 +82,12 @@ def make_coinrun(
 
 
 def _mapped(path: Path, name: str, kind: type[np.generic], shape: tuple[int, ...]) -> Tensor:
-    """One file, which must be of just this type and shape."""
+    """Map one file into memory as a tensor; the file must have exactly this type and shape."""
     from lab.experiments.coinrun.manifest import damaged
 
     try:
-        # "c": pages are read when needed; writing, which nobody does, would not reach the file.
+        # Mode "c" reads pages when they are needed. Nobody writes to the array, and a write would not
+        # change the file.
         values = np.load(path / name, mmap_mode="c", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise UserError(damaged(path, name, error)) from error

@@ -1,4 +1,4 @@
-"""The expert that comes with the package: weights only, and a sheet that says what it is."""
+"""The expert that comes with the package: a file of weights, and a sheet that describes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 
 class Expert(NamedTuple):
-    """A trained network, what is known of it, and the SHA-256 of its file."""
+    """A trained network, the sheet that describes it, and the SHA-256 of its file."""
 
     network: ExpertNetwork
     sheet: dict[str, Any]
@@ -26,12 +26,14 @@ class Expert(NamedTuple):
 
 
 def save_expert(folder: Path, network: ExpertNetwork, sheet: dict[str, Any]) -> None:
-    """Write ``expert.pt`` (a state dict in half precision, nothing that runs code) and ``expert.json``.
+    """Write ``expert.pt`` and ``expert.json``.
+
+    ``expert.pt`` is a state dict in half precision and contains nothing that runs code.
 
     Args:
-        folder: made if it is not there.
-        network: what to save.
-        sheet: what is to be known of it; ``width``, ``features`` and ``blocks`` are needed to load it.
+        folder: folder to write to; it is made if it does not exist.
+        network: network to save.
+        sheet: description of the network; loading needs its ``width``, ``features`` and ``blocks``.
 
     Raises:
         UserError: the folder cannot be written to.
@@ -44,10 +46,10 @@ def save_expert(folder: Path, network: ExpertNetwork, sheet: dict[str, Any]) -> 
 
 
 def load_expert(folder: Path = SHIPPED) -> Expert:
-    """Read an expert (in float32), checked by its hash; without a folder the one that comes with the package.
+    """Read an expert in float32 and check its hash; the default is the expert that comes with the package.
 
     Raises:
-        UserError: a file is missing, damaged or not the one that the sheet describes.
+        UserError: a file is missing or damaged, or the weights are not those that the sheet describes.
     """
     try:
         sheet = json.loads((folder / "expert.json").read_text())

@@ -13,21 +13,22 @@ class ExpertOptions:
 
     Attributes:
         mode: procgen's distribution mode.
-        frames: frames to play in all.
-        n_games: games played at once.
-        n_steps: steps per game between two updates.
-        minibatches: parts that each update's frames are cut into.
-        update_epochs: passes over them.
-        lr, gamma, gae_lambda, entropy_bonus, clip_range: as usual in PPO.
-        width, features, blocks: of the network, see ``lab.experiments.coinrun.network``.
-        bfloat16: learn with convolutions in half precision; on CPUs with AMX two to three times faster.
-        seed: decides network, levels and actions.
-        checkpoint_every: frames between checkpoints.
-        evaluate_every: frames between measurements on unseen levels; 0 for none.
-        threads: CPU threads of the network; procgen plays in the same one.
+        frames: total number of frames to play.
+        n_games: number of games played at once.
+        n_steps: number of steps of each game between two updates.
+        minibatches: number of minibatches into which the frames of each update are divided.
+        update_epochs: number of passes over the frames of each update.
+        lr, gamma, gae_lambda, entropy_bonus, clip_range: settings of PPO with their usual meaning.
+        width, features, blocks: sizes of the network, see ``lab.experiments.coinrun.network``.
+        bfloat16: whether to train with convolutions in bfloat16, which is two to three times faster on CPUs
+            with AMX.
+        seed: seed of the network, the levels and the actions.
+        checkpoint_every: number of frames between checkpoints.
+        evaluate_every: number of frames between measurements on unseen levels; 0 for no measurements.
+        threads: number of CPU threads of the network; procgen starts no threads of its own.
 
     Raises:
-        UserError: a number out of range.
+        UserError: a number is out of range.
     """
 
     mode: str

@@ -1,4 +1,4 @@
-"""Frames cut into patches once, when they are played, instead of in each pass of PPO over them."""
+"""A wrapper that cuts frames into patches once, when they are played, and not again in each pass of PPO."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper  # isort: ski
 
 
 class PatchVecEnv(VecEnvWrapper):
-    """The same games, observed as ``patches`` ``[n, 256, 48]`` uint8."""
+    """The wrapped games with ``patches`` ``[n, 256, 48]`` uint8 as observations."""
 
     def __init__(self, games: VecEnv) -> None:
         super().__init__(games, spaces.Box(0, 255, (256, 48), np.uint8))
 
     def reset(self) -> NDArray[np.uint8]:
-        """Begin a new episode everywhere."""
+        """Begin a new episode in every game and return the first patches."""
         frames = self.venv.reset()
         assert isinstance(frames, np.ndarray)
         return _cut(frames)
@@ -29,7 +29,7 @@ class PatchVecEnv(VecEnvWrapper):
     def step_wait(
         self,
     ) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play: patches, rewards, ends and infos, whose terminal observations are patches too."""
+        """Play one step; return patches, rewards, ends and infos (with patches as terminal observations)."""
         frames, rewards, ended, infos = self.venv.step_wait()
         assert isinstance(frames, np.ndarray)
         for info in infos:

@@ -1,4 +1,4 @@
-"""What the expert's training leaves behind: its curve, checkpoints to continue from, a line of progress."""
+"""The record of the expert's training: its curve, checkpoints to continue from, and a line of progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
 
 
 class ExpertRecord(BaseCallback):
-    """A callback of PPO; ``load`` and ``save`` move a model to and from the last checkpoint."""
+    """A callback of PPO that keeps the record; ``load`` and ``save`` read and write the last checkpoint."""
 
     def __init__(self, options: ExpertOptions, folder: Path, environment: Any) -> None:
         super().__init__()
@@ -35,11 +35,11 @@ class ExpertRecord(BaseCallback):
         self._console = Console()
 
     def load(self, model: Any) -> None:
-        """Bring the model to the last checkpoint, if there is one."""
+        """Load the last checkpoint into the model, if there is one."""
         torch.manual_seed(seed_for(self._options.seed, "expert"))
         path = self._folder / "checkpoint.pt"
         if not path.exists():
-            # The networks were made before the seed was set; made again, they follow it.
+            # The networks were made before the seed was set. They are made again, so that they depend on it.
             model.policy._build(model.lr_schedule)
             return
         try:
@@ -63,7 +63,7 @@ class ExpertRecord(BaseCallback):
         self._console.print(f"continuing after {model.num_timesteps:,} frames")
 
     def save(self) -> None:
-        """Write the checkpoint: plain values and tensors only."""
+        """Write a checkpoint that holds only plain values and tensors."""
         returns = self._environment.ret_rms
         state = {
             "policy": self.model.policy.state_dict(),

@@ -1,4 +1,7 @@
-"""A checkpoint of the expert small enough for the repository, to continue from on another machine."""
+"""Snapshots: checkpoints of the expert that are small enough for the repository.
+
+Training can continue from a snapshot on another machine.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from lab.files.atomic import write_atomically, write_text
 from lab.files.sealed import load_sealed, save_sealed
 
 TABLES = ("curve.csv", "unseen.csv")
-"""Kept as they are; the second is not there before unseen levels were played."""
+"""The tables, which are copied unchanged; the second exists only after unseen levels have been played."""
 
 
 def take_snapshot(run: Path, kept: Path) -> int:
     """Write the run's checkpoint in half precision, and its tables, to ``kept``; return its frames.
 
-    Weights become float16; the optimizer's moments bfloat16, as its squares are too small for float16.
-    Training may go on meanwhile: the checkpoint is replaced in one step, and rows of the tables that
-    are newer than it are left out by whoever continues.
+    Weights become float16. The optimizer's moments become bfloat16, because the squares among them are too
+    small for float16. Training may go on at the same time: the checkpoint is replaced in one step, and a
+    training that continues from the snapshot drops table rows that are newer than the checkpoint.
 
     Raises:
         UserError: the run has no checkpoint yet, or ``kept`` cannot be written to.
@@ -47,9 +50,9 @@ def take_snapshot(run: Path, kept: Path) -> int:
 
 
 def restore_snapshot(kept: Path, run: Path) -> bool:
-    """Put a snapshot into a run's folder, where training continues from it; return whether it did.
+    """Copy a snapshot into a run's folder, so that training continues from it; return whether it was copied.
 
-    A folder that has a checkpoint of its own keeps it, and without a snapshot nothing happens.
+    Nothing happens if the folder already has a checkpoint or if there is no snapshot.
     """
     if (run / "checkpoint.pt").exists() or not (kept / "checkpoint.pt").exists():
         return False
@@ -57,16 +60,17 @@ def restore_snapshot(kept: Path, run: Path) -> bool:
     for name in TABLES:
         if (kept / name).exists():
             write_text(run / name, (kept / name).read_text())
-    # Last, as with it the folder counts as begun.
+    # The checkpoint is written last, because a folder with a checkpoint counts as a run that has begun.
     checkpoint = (kept / "checkpoint.pt").read_bytes()
     write_atomically(run / "checkpoint.pt", lambda file: file.write(checkpoint))
     return True
 
 
 def _halved(tensors: dict[str, Any], dtype: torch.dtype) -> dict[str, Any]:
-    """Tensors of more than one number as ``dtype``; counters stay as they are.
+    """Convert tensors of more than one number to ``dtype``; counters stay unchanged.
 
-    What has several names, as the convolutions in stable-baselines3's policies, stays one tensor.
+    A tensor that has several names stays one tensor, for example the convolutions in stable-baselines3's
+    policies.
     """
     halves = {value.data_ptr(): value.to(dtype) for value in tensors.values() if value.numel() > 1}
     return {name: halves.get(value.data_ptr(), value) for name, value in tensors.items()}

@@ -1,4 +1,4 @@
-"""PPO on CoinRun with stable-baselines3: an expert in a folder, continued after any interruption."""
+"""Training of the expert with PPO from stable-baselines3; an interrupted training can be continued."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize  # isort: skip
 
 
 def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> tuple[ExpertNetwork, int]:
-    """Train, or continue, until ``options.frames`` are played; return the network and the frames.
+    """Train the expert until ``options.frames`` are played; return the network and the frames played.
 
-    They are a little more than asked for, as updates are whole.
+    This number is a little higher than ``options.frames``, because the last update is always completed. A
+    training that was interrupted continues from its checkpoint. The games then begin again, so the result is
+    not bit for bit that of a training without interruption.
 
-    Writes ``checkpoint.pt``, ``unseen.csv`` (see ``UnseenLevels``) and ``curve.csv``: per update the
-    frames so far, of the episodes that ended since the row before their number, mean return, success
-    rate and length, and the seconds since then (none in rows older than that column). Games start anew when
-    an interrupted training continues, so it is not the same to the bit.
+    The function writes ``checkpoint.pt``, ``unseen.csv`` (see ``UnseenLevels``) and ``curve.csv``. The curve
+    has one row per update: the frames so far; the number, mean return, success rate and mean length of the
+    episodes that ended since the row before; and the seconds since the row before, which are missing in rows
+    older than that column.
 
     Raises:
-        UserError: the checkpoint is damaged or the folder not writable.
+        UserError: the checkpoint is damaged, or the folder cannot be written to.
     """
     torch.set_num_threads(options.threads)
     games: VecEnv = CoinRunVecEnv(
@@ -59,7 +61,7 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
         seed=None,
         device=device,
     )
-    # Without a logger of its own it makes a temporary folder per call.
+    # Without this logger, stable-baselines3 would make a temporary folder per call.
     model.set_logger(Logger(None, []))
     record = ExpertRecord(options, folder, environment)
     record.load(model)
@@ -77,10 +79,10 @@ def train_expert(options: ExpertOptions, folder: Path, device: torch.device) -> 
 
 
 def policy_settings(options: ExpertOptions) -> dict[str, Any]:
-    """What makes stable-baselines3's ``CnnPolicy`` one with our network: its ``policy_kwargs``."""
+    """Return the ``policy_kwargs`` with which stable-baselines3's ``CnnPolicy`` uses our network."""
     return {
         "net_arch": [],
-        "normalize_images": False,  # The network does it, in its own precision.
+        "normalize_images": False,  # The network divides by 255 in its own precision.
         "features_extractor_class": _Features,
         "features_extractor_kwargs": {
             "width": options.width,
@@ -92,7 +94,7 @@ def policy_settings(options: ExpertOptions) -> dict[str, Any]:
 
 
 def network_of(policy: nn.Module, options: ExpertOptions) -> ExpertNetwork:
-    """The acting part of a policy of stable-baselines3 as a network of our own."""
+    """Return the part of a stable-baselines3 policy that chooses actions, as an ``ExpertNetwork``."""
     network = ExpertNetwork(options.width, options.features, options.blocks)
     state = policy.state_dict()
     kept = {
@@ -105,7 +107,7 @@ def network_of(policy: nn.Module, options: ExpertOptions) -> ExpertNetwork:
 
 
 class _Features(BaseFeaturesExtractor):
-    """The convolutions, as stable-baselines3 wants them, of frames or patches from 0 to 255."""
+    """The convolutions as a features extractor of stable-baselines3, for frames or patches from 0 to 255."""
 
     def __init__(
         self, observation_space: Any, width: int, features: int, blocks: int, bfloat16: bool
@@ -120,7 +122,7 @@ class _Features(BaseFeaturesExtractor):
         if not self._bfloat16:
             result = self.convolutions(frames / 255.0)
             return result
-        # oneDNN's fast kernels want channels last.
+        # oneDNN's fast kernels need the memory format "channels last".
         pixels = frames.to(torch.bfloat16).contiguous(memory_format=torch.channels_last) / 255.0
         with torch.autocast(frames.device.type, torch.bfloat16):
             result = self.convolutions(pixels)

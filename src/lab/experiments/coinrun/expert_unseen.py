@@ -1,4 +1,4 @@
-"""How the expert plays unseen levels while it is trained, beside random play: ``unseen.csv``."""
+"""The table ``unseen.csv``: the success of the expert in training, and of random play, on unseen levels."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from lab.files.atomic import write_text
 from stable_baselines3.common.callbacks import BaseCallback  # isort: skip
 
 LEVELS = UNSEEN[1000:1300]
-"""Not those that the finished expert is measured on, its first 1,000."""
+"""The levels of this table. The finished expert is measured on others, the first 1,000 of ``UNSEEN``."""
 
 
 class UnseenLevels(BaseCallback):
-    """A callback of PPO that writes the table: policy, frames, levels, success rate and mean return.
+    """A callback of PPO that writes the table of policy, frames, levels, success rate and mean return.
 
-    The first row is random play, with frames 0.
+    The first row is random play, with 0 frames.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         mode: procgen's distribution mode.
-        every: frames between rows; 0 for none.
-        policy: gives the policy as it is now.
-        levels: played once each, the same every time.
+        every: number of frames between rows; 0 for no rows.
+        policy: function that returns the current policy.
+        levels: levels that are played once each, the same ones for every row.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class UnseenLevels(BaseCallback):
     def _on_training_start(self) -> None:
         if self._path.exists():
             rows = pd.read_csv(self._path).to_dict("records")
-            # What is later than the checkpoint that training continues from is measured again.
+            # Rows that are newer than the checkpoint are dropped and measured again.
             self._rows = [row for row in rows if row["frames"] <= self.model.num_timesteps]
 
     def _on_step(self) -> bool:

@@ -1,4 +1,4 @@
-"""procgen's CoinRun, several copies at once."""
+"""procgen's game CoinRun, with several copies played at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODES = ("easy", "hard")
 N_ACTIONS = 15
 FRAME_SHAPE = (3, 64, 64)
 LONGEST_EPISODE = 1000
-"""Steps after which procgen ends an episode."""
+"""The number of steps after which procgen ends an episode."""
 END_EPISODE = -1
 """The action with which procgen ends an episode at once."""
 
@@ -23,17 +23,17 @@ _SEEDS = 2**31 - 1
 
 
 def make_game(n: int, levels: range, mode: str, seed: int, threads: int = 0) -> Any:
-    """A gym3 environment with ``n`` copies of the game, each episode on a random one of ``levels``.
+    """Return a gym3 environment with ``n`` copies of the game; each episode plays a random one of ``levels``.
 
     Args:
-        n: copies played at once.
+        n: number of copies played at once.
         levels: consecutive level numbers.
         mode: procgen's distribution mode, ``easy`` or ``hard``.
-        seed: decides which level comes when; any whole number from 0.
-        threads: extra threads that play; 0 plays in the caller's.
+        seed: seed of the order of the levels; any whole number from 0.
+        threads: number of extra threads that play; with 0 the caller's thread plays.
 
     Raises:
-        UserError: an unknown mode, no copies or no levels.
+        UserError: the mode is unknown, or there are no copies or no levels.
     """
     if mode not in MODES:
         raise UserError(f"the distribution mode must be one of {', '.join(MODES)}, got {mode!r}")
@@ -51,13 +51,14 @@ def make_game(n: int, levels: range, mode: str, seed: int, threads: int = 0) -> 
 
 
 def make_pinned_game(levels: list[int], mode: str, seed: int, threads: int = 0) -> Any:
-    """A gym3 environment with one copy for each of ``levels``, which plays that level again and again.
+    """Return a gym3 environment with one copy for each of ``levels``; each copy plays only its own level.
 
-    gym3 has one range of levels for all copies. But a saved state carries its range: a state of a
-    single game is saved, the range in it replaced for every copy, and each begins anew.
+    gym3 has one range of levels for all copies, but a saved state contains its range. The function therefore
+    saves the state of a single game, writes each copy's level into that state, loads the states into the
+    copies, and begins a new episode in each.
 
     Raises:
-        UserError: as ``make_game``; a level number out of range.
+        UserError: an error of ``make_game``, or a level number is out of range.
     """
     if not all(0 <= level < _SEEDS for level in levels):
         raise UserError(f"CoinRun's levels are numbered from 0 to {_SEEDS - 1}, got {levels}")
@@ -74,12 +75,12 @@ def make_pinned_game(levels: list[int], mode: str, seed: int, threads: int = 0) 
 
 
 def frames_of(game: Any) -> tuple[NDArray[np.float32], NDArray[np.uint8], NDArray[np.bool_]]:
-    """What the copies show now.
+    """Return what the copies show now.
 
     Returns:
-        rewards ``[n]`` of the step before, frames ``[n, 3, 64, 64]`` uint8, and whether each frame
-        is the first of an episode ``[n]``. procgen starts the next episode by itself: the reward
-        beside a first frame belongs to the episode that ended.
+        Rewards ``[n]`` of the step before, frames ``[n, 3, 64, 64]`` uint8, and whether each frame
+        is the first of an episode ``[n]``. procgen starts the next episode by itself, so the reward
+        that comes with a first frame belongs to the episode that has just ended.
     """
     rewards, observations, first = game.observe()
     return rewards, observations["rgb"].transpose(0, 3, 1, 2), first

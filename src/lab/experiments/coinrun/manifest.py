@@ -1,4 +1,4 @@
-"""What a folder of CoinRun states says of itself: how they were collected, and the hash of each file."""
+"""The manifest of a folder of CoinRun states: how they were collected, and the hash of each file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MANIFEST = "manifest.json"
 
 
 def damaged(path: Path, name: str, error: object) -> str:
-    """The message for a file of a dataset."""
+    """Return the error message for a missing or damaged file of a dataset."""
     return f"{path / name} is missing or damaged ({error}): remove {path}, and it is collected again"
 
 
 def hashes(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of each file, in hexadecimal."""
+    """Return the SHA-256 of each file, in hexadecimal, by file name."""
     found = {}
     for name in names:
         with (path / name).open("rb") as file:
@@ -28,14 +28,14 @@ def hashes(path: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def read_manifest(path: Path, wanted: dict[str, Any]) -> dict[str, Any]:
-    """The manifest of the states in ``path``.
+    """Read the manifest of the states in ``path``.
 
     Args:
-        path: of the folder.
-        wanted: what it must say of how they were collected.
+        path: folder of the states.
+        wanted: entries that the manifest must have.
 
     Raises:
-        UserError: it is missing or damaged, or says something else.
+        UserError: the manifest is missing or damaged, or an entry differs.
     """
     try:
         manifest = json.loads((path / MANIFEST).read_text())
@@ -48,10 +48,10 @@ def read_manifest(path: Path, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_hashes(path: Path, names: Iterable[str]) -> None:
-    """Whether each file is what was collected, to the last bit.
+    """Check by their hashes that the files are exactly as they were collected.
 
     Raises:
-        UserError: one is not.
+        UserError: a file differs, or it or the manifest cannot be read.
     """
     names = list(names)
     try:

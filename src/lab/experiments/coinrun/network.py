@@ -9,9 +9,10 @@ from lab.experiments.coinrun.game import N_ACTIONS
 
 
 def patches(frames: Tensor) -> Tensor:
-    """Frames ``[N, 3, 64, 64]`` cut into squares of 4 pixels ``[N, 256, 48]``, row by row, colours last.
+    """Cut frames ``[N, 3, 64, 64]`` into squares of 4 x 4 pixels ``[N, 256, 48]``, row by row, colours last.
 
-    In procgen's own order of memory, with three colours per pixel in a row, it is one quick copy.
+    This is one quick copy if the frames lie in memory as procgen writes them, with the three colours of a
+    pixel side by side.
     """
     n = len(frames)
     squares = frames.permute(0, 2, 3, 1).reshape(n, 16, 4, 16, 4, 3).transpose(2, 3)
@@ -19,18 +20,20 @@ def patches(frames: Tensor) -> Tensor:
 
 
 def image_of(squares: Tensor) -> Tensor:
-    """``patches`` ``[N, 256, 48]`` as an image of 48 colours ``[N, 48, 16, 16]``, nothing copied."""
+    """View ``patches`` ``[N, 256, 48]`` as an image of 48 colours ``[N, 48, 16, 16]``, without a copy."""
     return squares.reshape(len(squares), 16, 16, 48).permute(0, 3, 1, 2)
 
 
 def convolutions(width: int = 16, features: int = 256, blocks: int = 0) -> nn.Sequential:
-    """Pixels in [0, 1] to ``features`` numbers.
+    """Return a network from pixels in [0, 1] to ``features`` numbers.
 
-    Without blocks a Nature CNN (Mnih et al., 2015) of frames ``[N, 3, 64, 64]``: three convolutions and a
-    linear layer. With blocks an IMPALA network (Espeholt et al., 2018) made for one CPU core, of images
-    of patches ``[N, 48, 16, 16]``: two stages of a convolution and ``blocks`` residual blocks each, at 16x16
-    and 8x8 pixels.
-    Deviation: IMPALA has three stages, with max-pooling from 64x64 pixels, at a fifth of the speed or less.
+    Without blocks it is a Nature CNN (Mnih et al., 2015) on frames ``[N, 3, 64, 64]``, with three
+    convolutions and a linear layer. With blocks it is an IMPALA network (Espeholt et al., 2018) adapted to
+    one CPU core. Its inputs are images of patches ``[N, 48, 16, 16]``. It has two stages, at 16x16 and 8x8
+    pixels, and each stage consists of a convolution and ``blocks`` residual blocks.
+
+    Deviation: IMPALA has three stages, with max-pooling from 64x64 pixels; it runs at a fifth of the speed or
+    less.
     """
     if blocks:
         return nn.Sequential(
@@ -58,7 +61,7 @@ def convolutions(width: int = 16, features: int = 256, blocks: int = 0) -> nn.Se
 
 
 class _Residual(nn.Module):
-    """The input plus two convolutions of it."""
+    """A residual block: the input plus two convolutions of the input."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -71,12 +74,12 @@ class _Residual(nn.Module):
 
 
 class ExpertNetwork(nn.Module):
-    """From frames to logits over the 15 actions; needs neither procgen nor stable-baselines3.
+    """A network from frames to logits of the 15 actions; it needs neither procgen nor stable-baselines3.
 
     Args:
-        width: channels of the first convolution.
-        features: units of the last hidden layer.
-        blocks: residual blocks per stage; 0 is a Nature CNN.
+        width: number of channels of the first convolution.
+        features: number of units of the last hidden layer.
+        blocks: number of residual blocks per stage; 0 gives a Nature CNN.
     """
 
     def __init__(self, width: int, features: int, blocks: int = 0) -> None:
@@ -86,13 +89,13 @@ class ExpertNetwork(nn.Module):
         self._of_patches = blocks > 0
 
     def forward(self, frames: Tensor) -> Tensor:
-        """Logits ``[N, 15]`` of uint8 frames ``[N, 3, 64, 64]``."""
+        """Return logits ``[N, 15]`` of uint8 frames ``[N, 3, 64, 64]``."""
         pixels = image_of(patches(frames)) if self._of_patches else frames
         logits: Tensor = self.action(self.convolutions(pixels / 255.0))
         return logits
 
     @torch.no_grad()
     def distribution(self, frames: Tensor) -> Tensor:
-        """The probability of each action ``[N, 15]``, float32."""
+        """Return the probability of each action ``[N, 15]``, float32, of uint8 frames."""
         logits: Tensor = self(frames)
         return logits.softmax(dim=1)

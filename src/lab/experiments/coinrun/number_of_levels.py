@@ -1,4 +1,4 @@
-"""Reading the runs with few and many training levels."""
+"""Functions that read the runs with few and many training levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ RUNS = "coinrun/number_of_levels_runs.csv"
 
 
 def read_number_of_levels(results: Path) -> pd.DataFrame:
-    """A row per run: ``levels``, and ``method``, a search or ``UNMASKED``, the mask's settings without it."""
+    """Return one row per run with ``levels`` and ``method``.
+
+    ``method`` is the name of a search, or ``UNMASKED`` for runs with the mask's settings but without the
+    mask.
+    """
     rows = pd.read_csv(results / RUNS)
     method = rows.command.str.extract(r"tuned=searched/coinrun/(\w+)", expand=False)
     off = (method == "temporal_mask") & (rows["aggregator.agreement_threshold"] == 0)
@@ -22,10 +26,12 @@ def read_number_of_levels(results: Path) -> pd.DataFrame:
 
 
 def differences(rows: pd.DataFrame, other: str) -> pd.DataFrame:
-    """Mask minus ``other`` by number of levels, in nats of test KL; below 0: the mask is better.
+    """Return the mask's test KL minus that of ``other`` for each number of levels, in nats.
+
+    A value below 0 says that the mask is better.
 
     Returns:
-        ``mean`` over the seeds' differences; ``low``, ``high``: its 95 % t interval.
+        ``mean``, the mean of the seeds' differences; ``low`` and ``high``, its 95 % t interval.
     """
     values = rows.pivot(index=["levels", "seed"], columns="method", values="test/kl")
     by_levels = (values["temporal_mask"] - values[other]).groupby("levels")

@@ -1,4 +1,4 @@
-"""Playing with a policy: actions, and how many levels it solves."""
+"""Play with a policy: draw its actions, and count the levels that it solves."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from torch import Tensor, nn
 from lab.experiments.coinrun.game import LONGEST_EPISODE, N_ACTIONS, frames_of, make_pinned_game
 
 Policy = Callable[[Tensor], Tensor]
-"""Frames ``[n, 3, 64, 64]`` uint8 to the probability of each action ``[n, 15]``."""
+"""A function from frames ``[n, 3, 64, 64]`` uint8 to the probability of each action ``[n, 15]``."""
 
 
 class Success(NamedTuple):
-    """Of one episode on each of some levels: the share that reached the coin, and the mean return."""
+    """The success in one episode on each level: the share that reached the coin, and the mean return."""
 
     success_rate: float
     mean_return: float
 
 
 def random_policy(frames: Tensor) -> Tensor:
-    """All actions alike."""
+    """Give all actions the same probability."""
     return torch.full((len(frames), N_ACTIONS), 1 / N_ACTIONS)
 
 
 def student_policy(model: nn.Module) -> Policy:
-    """The policy of a student, whose outputs are logits."""
+    """Return the policy of a student whose outputs are logits."""
 
     @torch.no_grad()
     def distribution(frames: Tensor) -> Tensor:
@@ -40,24 +40,24 @@ def student_policy(model: nn.Module) -> Policy:
 
 
 def draw_actions(probabilities: Tensor, random: np.random.Generator) -> NDArray[np.int32]:
-    """One action per row of ``[n, 15]``, ``[n]``."""
+    """Draw one action for each row of the probabilities ``[n, 15]``; return the actions ``[n]``."""
     cumulated = probabilities.double().cumsum(dim=1).numpy()
-    # Divided by the last one, so that rounding leaves no gap above it.
+    # The points are scaled by the last sum, so that no point lies above it when rounding keeps it below 1.
     points = random.random((len(cumulated), 1)) * cumulated[:, -1:]
     actions: NDArray[np.int32] = (cumulated <= points).sum(axis=1).astype(np.int32)
     return actions
 
 
 def returns_on(policy: Policy, levels: range, mode: str, seed: int = 0) -> NDArray[np.float32]:
-    """Play every level once and give the return of each episode: 10 when the coin was reached, else 0.
+    """Play every level once and return the return of each episode: 10 if the coin was reached, else 0.
 
     Actions are drawn from the policy. An episode ends with the coin, with death or after 1,000 steps.
 
     Args:
-        policy: what plays.
-        levels: one episode each, all at the same time.
+        policy: policy that plays.
+        levels: levels to play, one episode on each, all at the same time.
         mode: procgen's distribution mode.
-        seed: of the actions, and of what is random within a level.
+        seed: seed of the actions and of the random events within a level.
 
     Raises:
         UserError: see ``make_game``.
@@ -68,7 +68,7 @@ def returns_on(policy: Policy, levels: range, mode: str, seed: int = 0) -> NDArr
     playing = np.ones(len(levels), dtype=bool)
     actions = np.zeros(len(levels), dtype=np.int32)
     for _ in range(LONGEST_EPISODE):
-        # Only where the first episode goes on; elsewhere anything may happen.
+        # Only games whose first episode still goes on matter; what the other games do is ignored.
         frames = torch.from_numpy(frames_of(game)[1][playing])
         actions[playing] = draw_actions(policy(frames), random)
         game.act(actions)
@@ -82,6 +82,6 @@ def returns_on(policy: Policy, levels: range, mode: str, seed: int = 0) -> NDArr
 
 
 def success_on(policy: Policy, levels: range, mode: str) -> Success:
-    """How many of the levels a policy solves, as ``returns_on``."""
+    """Play every level once, as ``returns_on`` does, and return the policy's success."""
     returns = returns_on(policy, levels, mode)
     return Success(float((returns > 0).mean()), float(returns.mean()))

@@ -1,4 +1,4 @@
-"""CoinRun as a vector environment of stable-baselines3."""
+"""CoinRun as a vector environment for stable-baselines3."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from stable_baselines3.common.vec_env import VecEnv  # noqa: E402
 
 
 class CoinRunVecEnv(VecEnv):
-    """``n`` games at once; frames ``[n, 3, 64, 64]`` uint8, 15 actions, reward 10 for the coin.
+    """``n`` games at once: frames ``[n, 3, 64, 64]`` uint8, 15 actions, and a reward of 10 for the coin.
 
-    ``infos`` of a step that ends an episode hold what ``Monitor`` and ``DummyVecEnv`` would give:
-    ``episode`` (return ``r``, length ``l``, seconds ``t``), ``terminal_observation``,
-    ``TimeLimit.truncated``, and beside them ``is_success`` and ``level_seed``, the level just played.
+    When a step ends an episode, its ``infos`` hold what ``Monitor`` and ``DummyVecEnv`` would give:
+    ``episode`` (return ``r``, length ``l``, seconds ``t``), ``terminal_observation`` and
+    ``TimeLimit.truncated``. They also hold ``is_success`` and ``level_seed``, the level just played.
 
-    procgen begins the next episode within the same step and never draws the state it ended in, so
-    ``terminal_observation`` is the last frame that the ended episode did show, one step earlier.
-    It is used for episodes cut off after 1,000 steps, to estimate what was still to come.
+    procgen begins the next episode within the same step and never draws the state in which the episode ended.
+    ``terminal_observation`` is therefore the last frame that the ended episode showed, one step earlier. PPO
+    uses it for episodes that are cut off after 1,000 steps, to estimate the return that they still had ahead.
 
     Args:
-        n: games at once.
+        n: number of games at once.
         levels: range of level numbers to draw from.
         mode: ``easy`` or ``hard``.
-        seed: which level comes when.
-        threads: extra threads that play.
+        seed: seed of the order of the levels.
+        threads: number of extra threads that play.
 
     Raises:
         UserError: see ``make_game``.
@@ -58,7 +58,7 @@ class CoinRunVecEnv(VecEnv):
         super().__init__(n, spaces.Box(0, 255, FRAME_SHAPE, np.uint8), spaces.Discrete(N_ACTIONS))
 
     def reset(self) -> NDArray[np.uint8]:
-        """Begin a new episode everywhere."""
+        """Begin a new episode in every game and return the first frames."""
         if self._lengths.any():
             self._game.act(np.full(self.num_envs, END_EPISODE))
             self._frames = frames_of(self._game)[1]
@@ -67,13 +67,13 @@ class CoinRunVecEnv(VecEnv):
         return self._frames
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
-        """Take note of one action per game ``[n]``."""
+        """Store one action per game ``[n]`` for the next ``step_wait``."""
         self._actions = np.asarray(actions)
 
     def step_wait(
         self,
     ) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play them: frames, rewards, ends and infos."""
+        """Play the stored actions; return frames, rewards, ends and infos."""
         before = self._frames
         self._game.act(self._actions)
         rewards, self._frames, ended = frames_of(self._game)
@@ -98,23 +98,23 @@ class CoinRunVecEnv(VecEnv):
         }
 
     def close(self) -> None:
-        """End the game."""
+        """Close the games."""
         self._game.close()
 
     def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
-        """The same attribute once per game: they share one object."""
+        """Return the attribute once per game; all games share one object."""
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
-        """Not possible for single games."""
+        """Raise an error, because an attribute cannot be set for single games."""
         raise NotImplementedError("the games share one object: nothing can be set for one of them")
 
     def env_method(
         self, method_name: str, *arguments: Any, indices: int | Iterable[int] | None = None, **options: Any
     ) -> list[Any]:
-        """Not possible for single games."""
+        """Raise an error, because a method cannot be called for single games."""
         raise NotImplementedError("the games share one object: no method of one of them can be called")
 
     def env_is_wrapped(self, wrapper_class: type, indices: int | Iterable[int] | None = None) -> list[bool]:
-        """Never."""
+        """Return False for every game, because no game has a wrapper."""
         return [False for _ in self._get_indices(indices)]

@@ -1,7 +1,7 @@
-"""Imports that bring OpenAI's gym with them, without its notice.
+"""Imports of packages that import OpenAI's gym, without the notice that gym prints.
 
-``procgen`` and, where gym is installed, ``stable_baselines3`` import gym, which prints four lines on
-the standard error each time: to move to gymnasium. Neither of us can.
+``procgen`` imports gym, and so does ``stable_baselines3`` if gym is installed. gym then prints four lines on
+the standard error that ask to move to gymnasium. Neither procgen nor this package can do that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ilc.errors import UserError
 
 
 def import_procgen() -> ModuleType:
-    """The module ``procgen``.
+    """Import the module ``procgen`` without gym's notice.
 
     Raises:
         UserError: it cannot be imported here.
@@ -23,7 +23,7 @@ def import_procgen() -> ModuleType:
 
 
 def import_stable_baselines3() -> ModuleType:
-    """The module ``stable_baselines3``.
+    """Import the module ``stable_baselines3`` without gym's notice.
 
     Raises:
         UserError: it cannot be imported here.
@@ -34,7 +34,7 @@ def import_stable_baselines3() -> ModuleType:
 def _quietly(name: str) -> ModuleType:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # procgen leaves a file open, gym warns of itself.
+            warnings.simplefilter("ignore")  # procgen leaves a file open, and gym warns about itself.
             import_module("gym_notices.notices").notices.clear()
             return import_module(name)
     except (ImportError, OSError) as error:

@@ -11,7 +11,7 @@ from lab.figures.thumbnails import new_thumbnail
 
 
 def draw(results: Path) -> Figure:
-    """A point per configuration and seed."""
+    """Draw one point for each configuration and seed."""
     last = read_finalists_ends(results)
     figure, axes = new_thumbnail("test KL by configuration / nats")
     for x, method in enumerate(METHODS):

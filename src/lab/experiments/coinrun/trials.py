@@ -1,4 +1,7 @@
-"""What section 3.3's figures, table and claims share: two searches, their best on new seeds."""
+"""Data that the figures, the table and the claims of section 3.3 share.
+
+The data are the trials of two searches and the runs of their best configurations on new seeds.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,26 @@ FOLDER = Path("coinrun/search/coinrun")
 FINALISTS = "coinrun/finalists.csv"
 FINALISTS_LEVELS = "coinrun/finalists_levels.csv"
 METHODS = {"adam": "Adam", "temporal_mask": LABELS["temporal_mask"]}
-"""Searches of ``conf/search/coinrun/coinrun.yaml``, and what they are called here."""
+"""The searches of ``conf/search/coinrun/coinrun.yaml``, each with its name in figures and tables."""
 UNMASKED = "unmasked"
 """The mask's best configurations without the mask: Adam with settings that its own search may have missed."""
 COLORS = {"adam": ALL_COLORS["mean"], "temporal_mask": ALL_COLORS["temporal_mask"], UNMASKED: GREY}
 MARKERS = {"adam": "o", "temporal_mask": "^", UNMASKED: "s"}
 TOP = 10
-"""Best trials of a search that are made again on new seeds, and that the paper's figures show."""
+"""The number of best trials of a search that are repeated on new seeds and that the paper's figures show."""
 PAPER_BEST = 1.652e-2
 STEPS_PER_EPOCH = 64
 TRIAL = "512 steps"
-"""The budget of a trial."""
+"""The budget of one trial."""
 SCALE = "ResNet-18 of width 8, 32 states of one level per step; 64 hard levels, 1,000 states each"
 
 
 def read_trials(results: Path) -> pd.DataFrame:
-    """A row per completed trial of both searches.
+    """Read the completed trials of both searches, one row per trial.
 
-    Columns besides those of ``*_trials.csv``: ``method``; ``rank`` in its search by validation levels, which
-    chooses, from 1; ``oracle_rank`` by test levels, the paper's choice; ``beta_1``.
+    The table has the columns of ``*_trials.csv`` and four more: ``method``; ``rank``, the rank from 1 within
+    the search by validation levels, by which configurations are chosen; ``oracle_rank``, the rank by test
+    levels, by which the paper chooses; and ``beta_1``.
     """
     searches = [all_trials(results, method).assign(method=method) for method in METHODS]
     trials = pd.concat(searches)
@@ -46,14 +50,14 @@ def read_trials(results: Path) -> pd.DataFrame:
 
 
 def all_trials(results: Path, method: str) -> pd.DataFrame:
-    """A row per trial of one search, failed ones too."""
+    """Read all trials of one search, one row per trial, failed ones included."""
     return pd.read_csv(results / FOLDER / f"{method}_trials.csv")
 
 
 def read_finalists(results: Path) -> pd.DataFrame:
-    """A row per method (searches and ``UNMASKED``), rank, seed and evaluation, at the longest budget.
+    """Read the repeated runs at the longest budget: one row per method, rank, seed and evaluation.
 
-    Columns besides those of the file: ``steps``, the budget.
+    The methods are the searches and ``UNMASKED``. The column ``steps``, the budget, is added to the file's.
     """
     rows = pd.read_csv(results / FINALISTS)
     longest: pd.DataFrame = rows[rows.epochs == rows.epochs.max()]
@@ -61,17 +65,19 @@ def read_finalists(results: Path) -> pd.DataFrame:
 
 
 def read_finalists_ends(results: Path) -> pd.DataFrame:
-    """A row per method, rank and seed: the last evaluation."""
+    """Read the last evaluation of each repeated run: one row per method, rank and seed."""
     rows = read_finalists(results)
     last: pd.DataFrame = rows[rows.epoch == rows.epoch.max()]
     return last
 
 
 def comparisons(results: Path) -> dict[int, dict[str, Comparison]]:
-    """The mask's best configurations on new seeds against Adam's and themselves unmasked; below 0: better.
+    """Compare the mask's best configurations on new seeds with Adam's, and with themselves without the mask.
+
+    A difference below 0 says that the mask is better.
 
     Returns:
-        By number of steps, the fewest first, and by what they are compared with.
+        The comparisons, by number of steps (the fewest first) and by the name of the other method.
     """
     rows = pd.read_csv(results / FINALISTS_LEVELS)
     return {
@@ -84,13 +90,13 @@ def comparisons(results: Path) -> dict[int, dict[str, Comparison]]:
 
 
 def in_words(found: Comparison) -> str:
-    """The difference and its interval."""
+    """Return the difference and its interval as text."""
     low, high = found.interval
     return f"{found.difference:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def counts(results: Path) -> str:
-    """How many trials each search has, in words."""
+    """Return the number of trials of each search as text."""
     parts = []
     for method, name in METHODS.items():
         states = all_trials(results, method).state.value_counts()
@@ -100,5 +106,5 @@ def counts(results: Path) -> str:
 
 
 def about(rows: pd.DataFrame) -> str:
-    """The last lines under a figure: the scale, and which data."""
+    """Return the last lines under a figure: the scale, and the sources of the data."""
     return f"{SCALE};\ndata: {data_sources(rows)}"

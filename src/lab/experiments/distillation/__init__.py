@@ -1,8 +1,9 @@
 """Learning to distill trajectories: chapter 4 of the thesis.
 
-A teacher that sees what happens between input and label learns, through the student's own training
-steps, which activations to ask of a student that will never see it. ``unroll`` is the part to use with
-a student and a teacher of one's own.
+A teacher sees privileged data, which show the process between the input and the label. The student never
+sees these data. The teacher asks the student for certain activations. It learns which ones to ask for by
+differentiating through the student's training steps. Use ``unroll`` to do this with your own student and
+teacher.
 """
 
 from lab.experiments.distillation.functional_optimizers import SGD, Adam

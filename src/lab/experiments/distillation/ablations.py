@@ -1,4 +1,4 @@
-"""Hopper with something left out, for figure 4.9 and its claim."""
+"""The ablations on Hopper, for figure 4.9 and its claim."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ import pandas as pd
 from lab.experiments.distillation.results import LABELS, curves
 
 WHOLE = "distilled"
-"""How the cases begin in which nothing is left out."""
+"""The beginning of the names of the cases in which nothing is left out."""
 FROZEN, SHUFFLED, REDRAWN = "frozen random teacher (FT)", "time shuffled (PT)", "split redrawn (AR)"
-"""In brackets the thesis's letters."""
+"""Names of cases, with the thesis's letters in brackets."""
 
 UNROLLED = 24
-"""Steps, where a case does not say otherwise."""
+"""The number of unrolled steps of a case whose name does not say another number."""
 
 
 def noisy(frames: int) -> str:
-    """The case in which the last frames of 16 are noise."""
+    """Return the name of the case in which the last ``frames`` of 16 frames are noise."""
     return f"last {frames} of 16 frames noise (RT-{frames})"
 
 
 def ablations(results: Path) -> pd.DataFrame:
-    """A row per case and seed: the ``lowest`` test error within as many ``steps`` everywhere."""
+    """Return one row per case and seed: the ``lowest`` test error within the first ``steps`` steps.
+
+    ``steps`` is the same number for all cases.
+    """
     rows = pd.concat([curves(results, "mujoco"), curves(results, "ablations")], ignore_index=True)
     rows = rows[rows["dataset.environment"] == "Hopper-v4"].copy()
     rows["case"] = [_case(row) for _, row in rows.iterrows()]
@@ -33,7 +36,7 @@ def ablations(results: Path) -> pd.DataFrame:
 
 
 def _case(run: pd.Series) -> str:
-    """What is left out, in words."""
+    """Return the name of the case, which says what is left out."""
     if run.row == "random":
         return FROZEN
     if run.row not in ("fixed", "redrawn"):

@@ -1,4 +1,4 @@
-"""Curves over training, a thin line for each seed and a thick one for their median."""
+"""Curves over training, with a thin line for each seed and a thick line for their median."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lab.experiments.distillation.results import COLORS, LABELS, STYLES
 
 
 def draw_curves(axes: Axes, curves: pd.DataFrame, value: str, rows: Sequence[str]) -> None:
-    """The column ``value`` over the student's steps, for each of these rows that is there."""
+    """Draw the column ``value`` over the student's steps, for each of ``rows`` that the curves contain."""
     for row in (row for row in rows if row in set(curves.row)):
         seeds = curves[curves.row == row].pivot(index="step", columns="seed", values=value)
         axes.plot(seeds.index, seeds, color=COLORS[row], lw=0.4, alpha=0.35)
@@ -21,5 +21,5 @@ def draw_curves(axes: Axes, curves: pd.DataFrame, value: str, rows: Sequence[str
 
 
 def spread(values: pd.Series, digits: int) -> str:
-    """Median and range."""
+    """Return the median and the range as text."""
     return f"{values.median():.{digits}f} ({values.min():.{digits}f} to {values.max():.{digits}f})"

@@ -1,4 +1,4 @@
-"""Examples of R replicas, and how the replicas of a problem come about."""
+"""Examples of R replicas, and the construction of a problem's replicas."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Examples:
     """Examples of R replicas.
 
     Attributes:
-        inputs: what the student sees, ``[R, N, ...]``.
-        privileged: what only the teacher sees, ``[R, N, ...]``.
-        targets: what is to be predicted, ``[R, N, ...]``.
+        inputs: the student's inputs, ``[R, N, ...]``.
+        privileged: data that only the teacher sees, ``[R, N, ...]``.
+        targets: targets of the student's predictions, ``[R, N, ...]``.
     """
 
     inputs: Tensor
@@ -29,18 +29,18 @@ class Examples:
     targets: Tensor
 
     def at(self, rows: Tensor) -> Examples:
-        """Those that ``rows`` ``[R, B]`` names in each replica."""
+        """Return the examples whose numbers are in ``rows`` ``[R, B]``, for each replica."""
         replica = torch.arange(len(rows), device=rows.device)[:, None]
         return Examples(
             self.inputs[replica, rows], self.privileged[replica, rows], self.targets[replica, rows]
         )
 
     def between(self, begin: int, end: int) -> Examples:
-        """Those from ``begin`` up to ``end`` in every replica."""
+        """Return the examples from ``begin`` up to, but not including, ``end`` in every replica."""
         return Examples(self.inputs[:, begin:end], self.privileged[:, begin:end], self.targets[:, begin:end])
 
     def to(self, device: torch.device) -> Examples:
-        """The same on a device."""
+        """Return the examples on a device."""
         return Examples(self.inputs.to(device), self.privileged.to(device), self.targets.to(device))
 
 
@@ -49,11 +49,11 @@ class ProblemData:
     """The data of a problem.
 
     Attributes:
-        training: the first ``sizes`` examples of each replica are its training set.
-        test: examples that nothing is chosen by.
-        sizes: of the training sets, ``[R]``.
-        names: of the replicas, for metrics.
-        source: where the data comes from, in words.
+        training: examples to train on; the training set of replica r is its first ``sizes[r]`` examples.
+        test: examples that are not used to choose anything.
+        sizes: sizes of the training sets, ``[R]``.
+        names: names of the replicas in metrics.
+        source: text that says where the data come from.
     """
 
     training: Examples
@@ -63,7 +63,7 @@ class ProblemData:
     source: str
 
     def fingerprint(self) -> str:
-        """SHA-256 of all values."""
+        """Return the SHA-256 of all values, in hexadecimal."""
         digest = hashlib.sha256()
         for part in (self.training, self.test):
             for values in (part.inputs, part.privileged, part.targets):
@@ -72,15 +72,15 @@ class ProblemData:
 
 
 class Replicas:
-    """Every seed with every size of the training set, side by side.
+    """One replica for every seed and every size of the training set.
 
     Args:
-        seed: of the first; the next has the next.
-        n_seeds: seeds of every size.
+        seed: the first seed; the others follow it.
+        n_seeds: number of seeds of every size.
         n_train: sizes of the training set.
 
     Raises:
-        UserError: no seed, or fewer than four examples.
+        UserError: there is no seed, or a size is below four examples.
     """
 
     def __init__(self, seed: int, n_seeds: int, n_train: Sequence[int]) -> None:
@@ -95,7 +95,7 @@ class Replicas:
         self.names = tuple(f"n{size}/seed{s}" for size, s in pairs)
 
     def generators(self, purpose: str) -> list[torch.Generator]:
-        """One for each replica: those of one seed draw the same."""
+        """Return one generator for each replica; replicas with the same seed draw the same numbers."""
         return [generator_for(s, purpose) for s in self.seeds]
 
     def data(
@@ -107,12 +107,13 @@ class Replicas:
         """Draw the data of every seed; a smaller training set is the beginning of a larger one.
 
         Args:
-            draw: inputs, privileged data and targets of so many examples, from a generator.
-            n_test: test examples.
-            source: in words.
+            draw: function of a number of examples and a generator; it returns inputs, privileged data and
+                targets.
+            n_test: number of test examples.
+            source: text that says where the data come from.
 
         Raises:
-            UserError: no test example.
+            UserError: ``n_test`` is below 1.
         """
         if n_test < 1:
             raise UserError(f"dataset.n_test must be at least 1, got {n_test}")

@@ -1,7 +1,7 @@
 """SGD and Adam as functions of parameters and gradients, so that gradients pass through their steps.
 
-They take the steps of ``torch.optim.SGD`` and ``torch.optim.Adam`` (a test compares them). No kept
-library does: higher and torchopt, which did, have not been released for years.
+They take the same steps as ``torch.optim.SGD`` and ``torch.optim.Adam`` (a test compares them). No
+maintained library offers this: higher and torchopt did, but they have had no release for years.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class FunctionalOptimizer(Protocol):
     """An optimizer that changes nothing in place."""
 
     def start(self, parameters: Mapping[str, Tensor]) -> Tensors:
-        """The state before the first step."""
+        """Return the state before the first step."""
 
     def step(
         self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
     ) -> tuple[Tensors, Tensors]:
-        """Parameters and state after a step; gradients are in the order of the parameters."""
+        """Return parameters and state after a step; gradients are in the order of the parameters."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class SGD:
 
     Attributes:
         lr: learning rate.
-        momentum: share of the last step's direction that is kept.
-        weight_decay: L2, added to the gradient.
+        momentum: factor on the last step's direction.
+        weight_decay: factor on the weights, which is added to the gradient (L2).
     """
 
     lr: float
@@ -44,13 +44,13 @@ class SGD:
     weight_decay: float = 0.0
 
     def start(self, parameters: Mapping[str, Tensor]) -> Tensors:
-        """No momentum yet."""
+        """Return a state with zero momentum."""
         return {f"momentum/{name}": torch.zeros_like(value) for name, value in parameters.items()}
 
     def step(
         self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
     ) -> tuple[Tensors, Tensors]:
-        """One step."""
+        """Return parameters and state after one step."""
         after, then = {}, {}
         for (name, value), gradient in zip(parameters.items(), gradients, strict=True):
             decayed = torch.add(gradient, value, alpha=self.weight_decay)
@@ -68,10 +68,10 @@ class Adam:
         lr: learning rate.
         beta1: decay of the mean of the gradients.
         beta2: decay of the mean of their squares.
-        weight_decay: L2, added to the gradient.
-        eps: added to the root.
-        eps_root: added below the root, whose slope at 0 is infinite: one unit that no example reaches
-            would turn the whole meta-gradient into NaN.
+        weight_decay: factor on the weights, which is added to the gradient (L2).
+        eps: number added to the square root.
+        eps_root: number added under the square root. The slope of the root at 0 is infinite, so without
+            this number one unit that no example activates would turn the whole meta-gradient into NaN.
     """
 
     lr: float
@@ -82,7 +82,7 @@ class Adam:
     eps_root: float = 1e-16
 
     def start(self, parameters: Mapping[str, Tensor]) -> Tensors:
-        """Both means at 0 and no step taken."""
+        """Return a state with both means at 0 and no steps taken."""
         state = {f"mean/{name}": torch.zeros_like(value) for name, value in parameters.items()}
         state |= {f"square/{name}": torch.zeros_like(value) for name, value in parameters.items()}
         return state | {"step": torch.zeros(())}
@@ -90,7 +90,7 @@ class Adam:
     def step(
         self, parameters: Tensors, gradients: Sequence[Tensor], state: Tensors
     ) -> tuple[Tensors, Tensors]:
-        """One step."""
+        """Return parameters and state after one step."""
         step = state["step"] + 1
         fade1, fade2 = 1 - self.beta1 ** float(step), 1 - self.beta2 ** float(step)
         after, then = {}, {"step": step}
@@ -101,7 +101,7 @@ class Adam:
                 self.beta2 * state[f"square/{name}"], decayed, decayed, value=1 - self.beta2
             )
             then[f"mean/{name}"], then[f"square/{name}"] = mean, square
-            # Both corrections in numbers rather than tensors: few passes over memory, which is the cost here.
+            # Both corrections are numbers, not tensors: this saves passes over memory, which cost the most.
             root = fade2**0.5
             size = (square + self.eps_root * fade2).sqrt() + self.eps * root
             after[name] = torch.addcdiv(value, mean, size, value=-self.lr * root / fade1)

@@ -1,4 +1,4 @@
-"""What figure 4.6 and its claim share: runs and curves on the Game of Life."""
+"""Runs and curves on the Game of Life, which figure 4.6 and its claim share."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import pandas as pd
 from lab.experiments.distillation.results import curves, runs
 
 THESIS = 3, 17
-"""Steps of the game and cells per side."""
+"""The thesis's game: its number of steps, and its number of cells per side."""
 
 EVEN = 0.5
-"""Standard deviation of a teacher's first attention below which it hardly prefers any board."""
+"""A bound on the standard deviation of a teacher's initial attention. Below it the teacher hardly prefers
+any board."""
 
 ROWS = "no_teacher", "random even", "random spread", "learned even", "learned spread", "oracle"
 
 
 def game_of_life(results: Path, kind: str) -> pd.DataFrame:
-    """``runs`` or ``curves``, with a column ``row``, a key of ``ROWS``, and ``game``: steps and cells."""
+    """Read the ``runs`` or ``curves`` and add two columns.
+
+    The column ``row`` holds one of ``ROWS``. The column ``game`` holds the game's steps and cells per side.
+    """
     read = {"runs": runs, "curves": curves}[kind]
     names = ("game_of_life", "game_of_life_whole")
     table = pd.concat([read(results, name) for name in names], ignore_index=True)

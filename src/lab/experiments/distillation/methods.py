@@ -1,4 +1,4 @@
-"""What a student's loss has beside the label's, by method."""
+"""The methods: each defines what is added to the student's loss on the label."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from lab.experiments.distillation.problem import Problem
 
 
 class Method(Protocol):
-    """Student, teacher if there is one, and the student's loss."""
+    """A method: a student, possibly a teacher, and the student's loss."""
 
     student: nn.Module
     teacher: nn.Module | None
     learns_to_teach: bool
 
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
-        """Training loss per example, ``[R, B]``."""
+        """Return the training loss per example, ``[R, B]``."""
 
 
 class NoTeacher:
-    """The label alone.
+    """A method without a teacher: the student learns only from the label.
 
     Args:
-        problem: what is learned.
-        others: weights of other methods.
+        problem: problem to learn.
+        others: weights that other methods use.
     """
 
     teacher: nn.Module | None = None
@@ -38,12 +38,12 @@ class NoTeacher:
         self.problem, self.student = problem, problem.student()
 
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
-        """The label's."""
+        """Return the loss on the label."""
         return self.problem.label_loss(outputs, examples.targets)
 
 
 class EntropyBonus(NoTeacher):
-    """The label, less the entropy of the outputs times ``entropy_weight`` (thesis, task B)."""
+    """The loss on the label minus ``entropy_weight`` times the entropy of the outputs (thesis, task B)."""
 
     def __init__(self, problem: Problem, entropy_weight: float, **others: Any) -> None:
         super().__init__(problem)
@@ -54,13 +54,13 @@ class EntropyBonus(NoTeacher):
             )
 
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
-        """The label's, less the weighted entropy."""
+        """Return the loss on the label minus the weighted entropy."""
         entropy: Tensor = self.problem.entropy(outputs)  # type: ignore[attr-defined]
         return super().loss(outputs, hidden, examples, signal) - self.weight * entropy
 
 
 class Auxiliary(NoTeacher):
-    """The label, and a second head that predicts the privileged data (thesis, section 4.4.3)."""
+    """The loss on the label plus that of a head that predicts the privileged data (thesis, section 4.4.3)."""
 
     def __init__(self, problem: Problem, auxiliary_weight: float, **others: Any) -> None:
         super().__init__(problem)
@@ -73,14 +73,14 @@ class Auxiliary(NoTeacher):
         self.student = _TwoHeads(self.student, problem.auxiliary_head())
 
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
-        """The label's, and the weighted squared error of the privileged data."""
+        """Return the loss on the label plus the weighted squared error on the privileged data."""
         wanted = examples.privileged.flatten(2)
         error: Tensor = (hidden - wanted).square().mean(-1)
         return super().loss(outputs, hidden, examples, signal) + self.weight * error
 
 
 class Distill(NoTeacher):
-    """The label, and what a teacher asks for that learns what to ask for."""
+    """The loss on the label plus the teaching loss, with a teacher that learns what to ask for."""
 
     learns_to_teach = True
 
@@ -89,13 +89,16 @@ class Distill(NoTeacher):
         self.weight, self.teacher = teaching_weight, problem.teacher()
 
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
-        """The label's, and the weighted teaching loss."""
+        """Return the loss on the label plus the weighted teaching loss."""
         label = super().loss(outputs, hidden, examples, signal)
         return label + self.weight * self.problem.teaching_loss(hidden, signal)
 
 
 class FixedTeacher(Distill):
-    """A teacher that does not learn: as it begins, or one that knows (thesis, sections 4.4.2 and 4.4.4)."""
+    """A method with a teacher that does not learn (thesis, sections 4.4.2 and 4.4.4).
+
+    The teacher keeps its random initial weights, or it is an oracle.
+    """
 
     learns_to_teach = False
 
@@ -110,7 +113,7 @@ class FixedTeacher(Distill):
 
 
 class _TwoHeads(nn.Module):
-    """A student, and a head on its hidden activations."""
+    """A student with a second head on its hidden activations."""
 
     def __init__(self, student: nn.Module, head: nn.Module) -> None:
         super().__init__()

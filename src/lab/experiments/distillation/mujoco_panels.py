@@ -1,4 +1,4 @@
-"""What figures 4.7 and 4.8 share: curves on MuJoCo's returns, a panel for each environment."""
+"""Curves on MuJoCo's returns with a panel for each environment, which figures 4.7 and 4.8 share."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def draw_panels(
     height: float,
     add: Callable[[Axes, str], None],
 ) -> Figure:
-    """The column ``value`` of the curves over the student's steps.
+    """Draw the column ``value`` of the curves over the student's steps, in a panel for each environment.
 
     Args:
-        curves: of all environments.
-        runs: the same runs' last rows, which say how they were made.
-        value: the column.
-        label: of the vertical axis.
-        height: of the figure, inches.
-        add: draws what else belongs on the panel of an environment.
+        curves: curves of all environments.
+        runs: last rows of the same runs, which hold the settings.
+        value: column to draw.
+        label: label of the vertical axis.
+        height: height of a panel in inches.
+        add: function that draws what else belongs on the panel of an environment.
     """
     names = sorted(set(curves.environment))
     n_columns = min(len(names), 2)
@@ -56,6 +56,6 @@ def draw_panels(
 
 
 def _titled(runs: pd.DataFrame, environment: str) -> str:
-    """The environment, and how many steps were unrolled for its teacher."""
+    """Return a title: the environment, and the number of steps that were unrolled for its teacher."""
     distilled = runs[(runs.environment == environment) & (runs.row == "fixed")]
     return f"{environment}-v4, {distilled['teaching.n_inner'].iloc[0]} steps unrolled"

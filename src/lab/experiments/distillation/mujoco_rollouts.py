@@ -1,4 +1,4 @@
-"""Random play in MuJoCo: states, actions and what came of them, collected once (thesis, appendix C.2.2.1)."""
+"""Random play in MuJoCo, collected once: states, actions, next states, rewards (thesis, appendix C.2.2.1)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,29 @@ from lab.machine.seeding import seed_for
 
 ENVIRONMENTS = ("Swimmer-v4", "Walker2d-v4", "Hopper-v4", "HalfCheetah-v4")
 STEPS = 16
-"""Length of what is predicted."""
+"""The number of steps whose return is predicted."""
 WARM_UP = (10, 30)
-"""Random steps before an example begins, both included."""
+"""The smallest and the largest number of random steps before an example begins."""
 
 PARTS = {"states": 1, "actions": 2, "next_states": 2, "rewards": 2}
-"""Arrays of the play, and how many of their first axes are ``[N, 16]``."""
+"""The arrays of the play, each with the number of its first axes that are ``[N, 16]``."""
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def rollouts(folder: Path, environment: str, n: int, seed: int) -> tuple[Arrays, str]:
-    """Load the play, or collect it first; mapped from disk, with the hash of its values.
+    """Load the play, or collect it first; return arrays mapped from disk and the hash of their values.
 
-    Arrays by name, float32: ``states`` ``[N, D]`` where an example begins, ``actions`` ``[N, 16, A]``,
-    ``next_states`` ``[N, 16, D]`` and ``rewards`` ``[N, 16]``. Each action is -1, 0 or 1 by the same chance.
-    Deviation: version 4 of the environments, where the thesis has 2; like it, they keep paying the
-    bonus for being alive when an episode goes on after its end, as these do.
+    The arrays are float32: ``states`` ``[N, D]`` at the beginning of each example, ``actions``
+    ``[N, 16, A]``, ``next_states`` ``[N, 16, D]`` and ``rewards`` ``[N, 16]``. Each action is -1, 0 or 1 with
+    equal probability.
+
+    Deviation: the environments have version 4, where the thesis uses version 2. In both versions the bonus
+    for being alive is still paid when an episode goes on after its end, as episodes do here.
 
     Raises:
-        UserError: no such environment, MuJoCo is not installed, or files that are not what they were.
+        UserError: the environment is unknown, MuJoCo is not installed, or files have changed since they were
+            written.
     """
     if environment not in ENVIRONMENTS:
         raise UserError(f"dataset.environment must be one of {', '.join(ENVIRONMENTS)}, got {environment!r}")
@@ -93,7 +96,7 @@ def _play(name: str, n: int, seed: int) -> Arrays:
     except ImportError as error:
         raise UserError("dataset=mujoco_returns needs MuJoCo: pip install 'gymnasium[mujoco]'") from error
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of newer versions, which end differently
+        warnings.simplefilter("ignore")  # about newer versions, which end episodes differently
         game = gymnasium.make(name, disable_env_checker=True).unwrapped
     random = np.random.default_rng(seed_for(seed, name))
     n_actions = game.action_space.shape[0]  # type: ignore[index]

@@ -11,15 +11,16 @@ from lab.experiments.distillation.replicas import Convolution, Linear
 
 
 class TrajectoryTeacher(nn.Module):
-    """R teachers (thesis, appendix C.2.2.2), with batch normalisation by each batch's own statistics.
+    """R teachers (thesis, appendix C.2.2.2); batch normalisation always uses the statistics of the batch.
 
     Args:
-        n_frame: numbers per frame.
-        steps: T frames.
-        channels: of the convolutions over time, which have kernels of 3 (the thesis does not say).
-        units: of the layer after them.
-        widths: of the student's layers.
-        generators: one per replica.
+        n_frame: number of values per frame.
+        steps: T, the number of frames.
+        channels: channels of the convolutions over time; their kernels have size 3, which the thesis leaves
+            open.
+        units: number of units of the layer after the convolutions.
+        widths: widths of the student's layers.
+        generators: one generator per replica.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class TrajectoryTeacher(nn.Module):
         self.last = Linear(units, 2 * sum(widths), generators)
 
     def forward(self, privileged: Tensor) -> list[list[Tensor]]:
-        """``[R, S, B, T, C]`` to S lists of ``[R, B, 2, K]``, one for each layer of the student."""
+        """Map ``[R, S, B, T, C]`` to S lists, each with ``[R, B, 2, K]`` for each layer of the student."""
         n, s, b, steps, _ = privileged.shape
         values = privileged.permute(1, 2, 0, 4, 3).reshape(s * b, -1, steps)
         for convolve, norm in zip(self.convolutions, self.norms, strict=True):
@@ -52,13 +53,13 @@ class TrajectoryTeacher(nn.Module):
         flat = values.reshape(s, b, n, -1).permute(2, 0, 1, 3)
         middle = self.middle(flat).permute(1, 2, 0, 3)[..., None]
         outputs = self.last(self.middle_norm(middle).relu()[..., 0].permute(2, 0, 1, 3))
-        # unbind, whose gradient is one stack; that of an index per step is a whole tensor of zeros each.
+        # The gradient of unbind is one stack. Indexing each step would give a whole tensor of zeros per step.
         layers = [part.unbind(1) for part in outputs.unflatten(-1, (2, -1)).split(self.widths, dim=-1)]
         return [list(signal) for signal in zip(*layers, strict=True)]
 
 
 class _BatchNorm(nn.Module):
-    """Of ``[S, B, R, C, T]``, each batch and replica by itself."""
+    """Batch normalisation of ``[S, B, R, C, T]``, for each batch and replica by itself."""
 
     def __init__(self, n: int, width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The sections of ``experiment=distillation`` beside the data."""
+"""The sections of ``experiment=distillation`` other than the data."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class OptimizerOptions:
     Attributes:
         kind: ``adam`` or ``sgd``.
         lr: learning rate.
-        momentum: of SGD; Adam's beta1.
-        weight_decay: L2, coupled.
+        momentum: momentum of SGD, or beta1 of Adam.
+        weight_decay: coupled weight decay (L2).
 
     Raises:
-        UserError: another kind, or a number out of range.
+        UserError: the kind is unknown, or a number is out of range.
     """
 
     kind: str
@@ -44,15 +44,15 @@ class OptimizerOptions:
             )
 
     def functional(self) -> FunctionalOptimizer:
-        """For a student, whose steps are differentiated."""
-        # A config may hold whole numbers, and those beyond 64 bits are none for torch.
+        """Return an optimizer for a student, through whose steps gradients pass."""
+        # A config may hold integers, and torch does not accept integers of more than 64 bits.
         lr, momentum, weight_decay = float(self.lr), float(self.momentum), float(self.weight_decay)
         if self.kind == "adam":
             return Adam(lr, momentum, weight_decay=weight_decay)
         return SGD(lr, momentum, weight_decay)
 
     def in_place(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """For a teacher."""
+        """Return an optimizer for a teacher, which changes the parameters in place."""
         if self.kind == "adam":
             betas = (self.momentum, 0.999)
             return torch.optim.Adam(parameters, lr=self.lr, betas=betas, weight_decay=self.weight_decay)
@@ -61,17 +61,17 @@ class OptimizerOptions:
 
 @dataclass(frozen=True)
 class TeachingOptions:
-    """How the teacher teaches and learns.
+    """Options that say how the teacher teaches and learns.
 
     Attributes:
-        weight: of the teaching loss beside the label's (the thesis's alpha).
-        n_inner: unrolled steps that the meta-gradient passes through.
-        carried: the unroll begins with the student's own optimizer state; else with a fresh one.
-        validation_share: of the training set, which the teacher learns from.
-        split: ``fixed`` (thesis) or ``redrawn`` before every meta-step (the authors' code).
+        weight: weight of the teaching loss relative to the loss on the label (the thesis's alpha).
+        n_inner: number of unrolled steps that the meta-gradient passes through.
+        carried: whether unrolling begins with the student's optimizer state; otherwise with a fresh state.
+        validation_share: share of the training set on which the teacher learns.
+        split: ``fixed`` (thesis), or ``redrawn`` before every meta-step (the authors' code).
 
     Raises:
-        UserError: a number out of range.
+        UserError: the split is unknown, or a number is out of range.
     """
 
     weight: float

@@ -1,6 +1,6 @@
-"""Networks of R replicas in one program: seeds and sizes of the training set side by side.
+"""Networks of R replicas that train together in one program, one for each seed and training set size.
 
-All inputs and outputs lead with the replica, ``[R, N, ...]``; no replica sees another.
+The first axis of all inputs and outputs is the replica, ``[R, N, ...]``. No replica influences another.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from torch import Tensor, nn
 
 
 class Linear(nn.Module):
-    """R linear layers, ``[R, ..., in_features]`` to ``[R, ..., out_features]``, begun as PyTorch's begin.
+    """R linear layers, ``[R, ..., in_features]`` to ``[R, ..., out_features]``, initialised as in PyTorch.
 
     Args:
-        in_features: of the input.
-        out_features: of the output.
-        generators: one per replica.
-        weight_norm: length and direction of each unit's weights apart (Salimans and Kingma 2016).
+        in_features: features of the input.
+        out_features: features of the output.
+        generators: one generator per replica.
+        weight_norm: whether each unit's weights are a separate length and direction (Salimans and Kingma
+            2016).
     """
 
     def __init__(
@@ -46,19 +47,19 @@ class Linear(nn.Module):
         flat = inputs.flatten(1, -2)
         if self.length is None:
             flat = torch.baddbmm(self.bias, flat, self.weight)
-        else:  # The few outputs are scaled rather than the many weights.
+        else:  # The outputs are scaled and not the weights, because they are fewer.
             scale = self.length * (self.weight * self.weight).sum(1, keepdim=True).rsqrt()
             flat = torch.addcmul(self.bias, flat @ self.weight, scale)
         return flat.reshape(*inputs.shape[:-1], -1)
 
 
 class Convolution(nn.Module):
-    """R convolutions with "same" padding over one or two dimensions, begun as PyTorch's begin.
+    """R convolutions with "same" padding over one or two dimensions, initialised as in PyTorch.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the output.
-        generators: one per replica.
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        generators: one generator per replica.
         kernel: width of the filters.
         dimensions: 1 or 2.
         gain: factor on the initial weights.
@@ -84,17 +85,17 @@ class Convolution(nn.Module):
         self.convolve = F.conv1d if dimensions == 1 else F.conv2d
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """``[N, R * in_channels, ...]`` to ``[N, R * out_channels, ...]``: replicas are groups."""
+        """Map ``[N, R * in_channels, ...]`` to ``[N, R * out_channels, ...]``; each replica is a group."""
         outputs: Tensor = self.convolve(inputs, self.weight, self.bias, padding="same", groups=self.replicas)
         return outputs
 
 
 class Perceptron(nn.Module):
-    """Linear layers with ReLU between them; returns the outputs.
+    """Linear layers with ReLU between them.
 
     Args:
-        sizes: of input, hidden layers and output.
-        generators: one per replica.
+        sizes: sizes of the input, the hidden layers and the output.
+        generators: one generator per replica.
     """
 
     def __init__(self, sizes: list[int], generators: list[torch.Generator]) -> None:
@@ -110,8 +111,8 @@ class Perceptron(nn.Module):
 
 
 class PerceptronTeacher(Perceptron):
-    """A perceptron that asks something of each of S batches, ``[R, S, B, ...]`` to S of ``[R, B, ...]``."""
+    """A perceptron as a teacher: it maps S batches ``[R, S, B, ...]`` to S signals ``[R, B, ...]``."""
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
-        """Return what is asked on each batch."""
+        """Return the signal for each batch."""
         return super().forward(inputs).unbind(1)

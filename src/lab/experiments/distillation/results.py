@@ -1,4 +1,4 @@
-"""What the figures and claims of distilled trajectories share: tables by replica, published values."""
+"""Tables by replica and published values, which the figures and claims of distilled trajectories share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ FIGURE_4_3 = {
         1024: (0.98, 0.98, 0.97, 0.95),
     },
 }
-"""Test accuracy by examples, for each of ``DIMENSIONS``; read off the authors' drawing to about .01."""
+"""The published test accuracy by method and number of examples, for each of ``DIMENSIONS``. The values are
+read off the authors' drawing to about .01."""
 
 FIGURE_4_4 = {
     "distill": 0.07,
@@ -34,7 +35,8 @@ FIGURE_4_4 = {
     "entropy 1": 0.29,
     "entropy 10": 0.46,
 }
-"""Test KL after 16 epochs, read off the authors' drawing; that without a teacher is between 1.0 and 1.1."""
+"""The published test KL after 16 epochs, read off the authors' drawing. The value without a teacher is
+between 1.0 and 1.1."""
 
 TABLE_C_7 = {
     "HalfCheetah": {"no_teacher": 0.0485, "auxiliary": 0.0477, "distill": 0.0427},
@@ -42,7 +44,7 @@ TABLE_C_7 = {
     "Swimmer": {"no_teacher": 0.0169, "auxiliary": 0.0146, "distill": 0.00964},
     "Walker2d": {"no_teacher": 0.0238, "auxiliary": 0.0211, "distill": 0.0164},
 }
-"""Lowest test error over training, eight runs (thesis)."""
+"""The published lowest test error over training, from eight runs (thesis)."""
 
 LABELS = {
     "no_teacher": "no teacher",
@@ -59,7 +61,7 @@ LABELS = {
     "learned even": "distilled, begun with all alike",
     "learned spread": "distilled, begun at random",
 }
-# Okabe and Ito's palette, and a style of line too, so that grey prints stay readable.
+# The colours are Okabe and Ito's palette. Each row has a line style too, so that it is readable in grey.
 COLORS = {
     "no_teacher": "#D55E00",
     "auxiliary": "#009E73",
@@ -92,20 +94,20 @@ _REPLICA = re.compile(r"((?:best|found)/)?n(\d+)/seed(\d+)/(\w+/\w+)")
 
 
 def runs(results: Path, name: str) -> pd.DataFrame:
-    """A row per run and replica of ``NAME_runs.csv``, with a column ``row``, a key of ``LABELS``."""
+    """Read ``NAME_runs.csv``: one row per run and replica, with a column ``row``, a key of ``LABELS``."""
     return _with_rows(by_replica(pd.read_csv(results / FOLDER / f"{name}_runs.csv")))
 
 
 def curves(results: Path, name: str) -> pd.DataFrame:
-    """A row per evaluation and replica of ``NAME_curves.csv``, with a column ``row``, a key of ``LABELS``."""
+    """Read ``NAME_curves.csv``: one row per evaluation and replica, with ``row``, a key of ``LABELS``."""
     return _with_rows(by_replica(pd.read_csv(results / FOLDER / f"{name}_curves.csv")))
 
 
 def by_replica(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per run (or evaluation) and replica, from columns ``nN/seedS/SPLIT/MEASURE``.
+    """Turn columns ``nN/seedS/SPLIT/MEASURE`` into one row per run (or evaluation) and replica.
 
-    Columns ``n_train`` and ``seed`` are the replica's, ``SPLIT/MEASURE``, ``best/SPLIT/MEASURE`` and
-    ``found/...`` its values; everything else is the run's.
+    The columns ``n_train`` and ``seed`` say which replica it is. ``SPLIT/MEASURE``, ``best/SPLIT/MEASURE``
+    and ``found/...`` are its values. All other columns belong to the run.
     """
     parts = {str(c): match for c in table if (match := _REPLICA.fullmatch(str(c)))}
     shared = table.drop(columns=[*parts, "seed"], errors="ignore")
@@ -117,7 +119,7 @@ def by_replica(table: pd.DataFrame) -> pd.DataFrame:
     frames = []
     for (n, seed), columns in replicas.items():
         values = table[list(columns)].rename(columns=columns)
-        # Of runs with other replicas the columns are empty.
+        # These columns are empty in runs that have other replicas.
         there = values.notna().any(axis=1)
         frames.append(pd.concat([shared, values], axis=1)[there].assign(n_train=n, seed=seed))
     return pd.concat(frames, ignore_index=True)
@@ -138,12 +140,12 @@ def _row(run: pd.Series) -> str:
 
 
 def mujoco(results: Path, kind: str) -> pd.DataFrame:
-    """Runs or curves on MuJoCo's returns, with a column ``environment``."""
+    """Read the runs or curves on MuJoCo's returns, with a column ``environment``."""
     table = {"runs": runs, "curves": curves}[kind](results, "mujoco")
     return table.assign(environment=table["dataset.environment"].str.removesuffix("-v4"))
 
 
 def lowest_within(curves: pd.DataFrame, row: str, steps: int) -> pd.Series:
-    """The lowest test error of each seed of this row within so many steps of the student."""
+    """Return the lowest test error of each seed of this row within the student's first ``steps`` steps."""
     early = curves[(curves.row == row) & (curves.step <= steps)]
     return early.groupby("seed")["test/mse"].min()

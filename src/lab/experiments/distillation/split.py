@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 class Split:
-    """R training sets of different sizes, each divided into a part to train on and one to validate on.
+    """R training sets of different sizes, each divided into a training part and a validation part.
 
     Random numbers come from PyTorch's global generator, which belongs to the run.
 
     Args:
-        sizes: examples of each replica, ``[R]``; its training set is the first so many of N.
-        share: of the examples that validate; 0 for none.
-        batch_size: of the student.
+        sizes: number of examples of each replica, ``[R]``; its training set is the first so many of N.
+        share: share of the examples in the validation part; 0 for no validation part.
+        batch_size: batch size of the student.
     """
 
     def __init__(self, sizes: Tensor, share: float, batch_size: int) -> None:
@@ -25,17 +25,23 @@ class Split:
         self.redraw()
 
     def redraw(self) -> None:
-        """Divide anew, at random."""
+        """Draw a new random division."""
         self.order = self._shuffled(self.sizes, 1)[:, 0]
 
     def validation(self) -> tuple[Tensor, Tensor]:
-        """Which examples validate ``[R, V]``, and whether each is one: replicas with fewer are filled up."""
+        """Return the numbers of the validation examples ``[R, V]``, and which entries are real ``[R, V]``.
+
+        Replicas with fewer than V validation examples are filled up with entries that are not real.
+        """
         longest = int(self.n_validation.max())
         real = torch.arange(longest) < self.n_validation[:, None]
         return torch.where(real, self.order[:, :longest], 0), real
 
     def batches(self, steps: int) -> Tensor:
-        """Which examples to train on, ``[steps, R, batch_size]``: pass after pass, each in a new order."""
+        """Return the numbers of the examples to train on, ``[steps, R, batch_size]``.
+
+        The batches go through the training part pass after pass, each pass in a new order.
+        """
         n = steps * self.batch_size
         passes = -(-n // int(self.n_training.min()))
         place = torch.arange(n)[None, :]
@@ -47,7 +53,7 @@ class Split:
 
     @staticmethod
     def _shuffled(counts: Tensor, times: int) -> Tensor:
-        """Random orders of ``range(count)`` in the first so many places, ``[R, times, max(counts)]``."""
+        """Draw orders ``[R, times, max(counts)]``, whose first ``count`` entries permute ``range(count)``."""
         longest = int(counts.max())
         keys = torch.rand(len(counts), times, longest)
         keys[(torch.arange(longest) >= counts[:, None])[:, None].expand_as(keys)] = 2.0

@@ -1,4 +1,4 @@
-"""A student that learns with a teacher, and the teacher that learns through the student's steps."""
+"""The task of a student that learns with a teacher, while the teacher learns through the student's steps."""
 
 from __future__ import annotations
 
@@ -23,32 +23,34 @@ from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.task import Metrics
 
 CLIP = 1e8
-"""Each component of the meta-gradient is kept within this (thesis, appendix C.2.2.2)."""
+"""The bound to which each component of the meta-gradient is clipped (thesis, appendix C.2.2.2)."""
 
 
 class DistillationTask:
-    """An epoch is one meta-step of the teacher, where it learns, and ``student_steps`` of the student.
+    """A ``Task`` whose epoch is one meta-step of the teacher and ``student_steps`` steps of the student.
 
-    Baselines train on the whole training set, the others on the part that does not validate.
+    There is no meta-step if the method has no teacher that learns. Such baselines train on the whole training
+    set. The other methods train on its training part only.
 
     Args:
-        run: what every run has.
-        device: where to train.
-        dataset: the problem.
+        run: options that every run has.
+        device: device to train on.
+        dataset: section that makes the problem.
         method: a name of ``METHODS``.
-        n_seeds: replicas of every size of the training set, in one program.
-        batch_size: of the student.
-        student_steps: per epoch.
-        student: what trains it.
-        inner: what takes the unrolled steps.
-        teacher: what trains the teacher.
-        teaching: how the teacher teaches.
-        fixed_teacher: ``random`` or ``oracle``, of the method of that name.
-        entropy_weight: of the method ``entropy_bonus``.
-        auxiliary_weight: of the method ``auxiliary``.
+        n_seeds: number of replicas of every training set size, which all train in one program.
+        batch_size: batch size of the student.
+        student_steps: number of the student's steps per epoch.
+        student: optimizer of the student.
+        inner: optimizer of the unrolled steps.
+        teacher: optimizer of the teacher.
+        teaching: options that say how the teacher teaches.
+        fixed_teacher: ``random`` or ``oracle``, for the method ``fixed_teacher``.
+        entropy_weight: weight of the method ``entropy_bonus``.
+        auxiliary_weight: weight of the method ``auxiliary``.
 
     Raises:
-        UserError: an unknown method, or one that the problem has no use for.
+        UserError: the method is unknown or does not fit the problem, or options are out of range or do not
+            fit together.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class DistillationTask:
         self.step = 0
 
     def train_epoch(self) -> Metrics:
-        """One meta-step, where the teacher learns, and the student's steps."""
+        """Take one meta-step, if the teacher learns, and then the student's steps."""
         learns = self.method.learns_to_teach
         rows = self.split.batches(max(self.student_steps, self.teaching.n_inner if learns else 0))
         rows = rows.to(self.device)
@@ -147,21 +149,21 @@ class DistillationTask:
         return {"meta/loss": float(loss.detach().mean()), "meta/gradient_norm": norm}
 
     def _signals(self, batches: Sequence[Examples]) -> Sequence[Any]:
-        """What the teacher asks for on each batch; all at once, since it stands still meanwhile."""
+        """Return the teacher's signals for all batches, from one call: the teacher does not change here."""
         if self.teacher is None:
             return [None] * len(batches)
         signals: Sequence[Any] = self.teacher(torch.stack([batch.privileged for batch in batches], 1))
         return signals
 
     def _loss(self, weights: Tensors, batch: tuple[Examples, Any]) -> Tensor:
-        """Sum over replicas, which do not see each other, of the mean over examples."""
+        """Return the mean loss over examples, summed over replicas, which do not affect each other."""
         examples, signal = batch
         outputs, hidden = functional_call(self.model, weights, (examples.inputs,))
         return self.method.loss(outputs, hidden, examples, signal).mean(1).sum()
 
     @torch.no_grad()
     def evaluate(self) -> Metrics:
-        """Measures on training and test set: means over replicas, and those of each."""
+        """Return the measures on training and test set: means over replicas, and those of each replica."""
         metrics: Metrics = {}
         sizes = self.data.sizes.to(self.device)
         for split, examples in (("train", self.training), ("test", self.test)):
@@ -176,9 +178,10 @@ class DistillationTask:
         return metrics
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """The best test values over training, and what the teacher found.
+        """Return the best test values over training, and what the teacher found.
 
-        ``best/REPLICA/test/...``, which the thesis reports; where the problem can say it ``found/...``.
+        ``best/REPLICA/test/...`` are the best values, which the thesis reports. ``found/...`` is there if the
+        teacher learns and the problem has a function ``found``.
         """
         remarks = {}
         for key in selected:
@@ -192,7 +195,7 @@ class DistillationTask:
         return remarks
 
     def state_dict(self) -> dict[str, Any]:
-        """Student, teacher, their optimizers, the split and the step."""
+        """Return the state of student, teacher, their optimizers, the split and the step."""
         state: dict[str, Any] = {
             "model": self.weights,
             "student_optimizer": self.state,
@@ -207,7 +210,7 @@ class DistillationTask:
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from a state that ``state_dict`` returned."""
         self.weights, self.state = state["model"], state["student_optimizer"]
         self.model.load_state_dict(self.weights)
         self.split.order, self.step = state["split"], state["step"]

@@ -1,4 +1,4 @@
-"""What a teacher asks of a student's activations: a loss per replica and example, ``[R, B]``."""
+"""Teaching losses between a student's activations and the teacher's signal, per example ``[R, B]``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from torch import Tensor
 
 
 def squared_error(hidden: Tensor, asked: Tensor) -> Tensor:
-    """Mean squared error over units: ``[R, B, K]`` twice to ``[R, B]`` (task A)."""
+    """Return the mean squared error over units, ``[R, B]``, of two tensors ``[R, B, K]`` (task A)."""
     return (hidden - asked).square().mean(-1)
 
 
 def gated_squared_error(hidden: Sequence[Tensor], asked: Sequence[Tensor]) -> Tensor:
-    """Squared error, each unit weighted by the teacher's gate (thesis, section 4.4.3 and appendix C.2.2.2).
+    """Return the squared error with each unit weighted by the teacher's gate.
 
-    Deviation: the two constants that scale and shift the gates are illegible in the thesis; none here.
-    And the mean over units is taken, not the sum, which diverges at once.
+    See the thesis, section 4.4.3 and appendix C.2.2.2. Deviation: there are no constants that scale and shift
+    the gates, because the two constants are illegible in the thesis. The mean over units is taken and not the
+    sum, because with the sum training diverges at once.
 
     Args:
         hidden: pre-activations ``[R, B, K]`` of each layer.
@@ -31,18 +32,21 @@ def gated_squared_error(hidden: Sequence[Tensor], asked: Sequence[Tensor]) -> Te
 
 
 def kl_on_outputs(logits: Tensor, asked: Tensor) -> Tensor:
-    """KL divergence of the student's classes from the teacher's, logits ``[R, B, K]`` twice (task B)."""
+    """Return the KL divergence of the student's classes from the teacher's, from logits (task B).
+
+    Both logits are ``[R, B, K]``; the divergence is ``[R, B]``.
+    """
     wanted = asked.log_softmax(-1)
     return (wanted.exp() * (wanted - logits.log_softmax(-1))).sum(-1)
 
 
 def mixed_frames(hidden: Sequence[Tensor], attention: Tensor, asks: Tensor, frames: Tensor) -> Tensor:
-    """Mean squared error between maps and mixtures of frames (thesis, equations 4.2 and 4.3).
+    """Return the mean squared error between maps and mixtures of frames (thesis, equations 4.2 and 4.3).
 
     Args:
         hidden: maps ``[R, B, F, H, W]`` of each of K layers.
         attention: ``[R, T, K, F]`` before the softmax over time.
-        asks: ``[K]``, 1 for layers that are asked for anything and 0 for the others.
+        asks: ``[K]``, 1 for layers of which the teacher asks something and 0 for the others.
         frames: ``[R, B, T, H, W]``.
     """
     mixture = attention.softmax(1).permute(0, 2, 3, 1)  # [R, K, F, T]

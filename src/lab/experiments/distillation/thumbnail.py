@@ -14,7 +14,7 @@ ROWS = ("no_teacher", "entropy 1", "redrawn")
 
 
 def draw(results: Path) -> Figure:
-    """Of task B with the authors' logits: no teacher, the best bonus, and distilled."""
+    """Draw task B with the authors' logits: no teacher, the best entropy bonus, and distilled."""
     table = curves(results, "labels")
     table = table[table["dataset.logits_factor"] == 3.0]
     figure, axes = new_thumbnail("test KL by step / nats")

@@ -1,20 +1,21 @@
-"""A student's next steps as a function of its teacher: what the meta-gradient passes through.
+"""Unrolling: a student's next steps as a differentiable function of its teacher.
 
-Thesis, section 4.3.4, equation 4.1. With a student, a teacher and a loss of one's own::
+The meta-gradient passes through these steps (thesis, section 4.3.4, equation 4.1). This is an example with
+your own student, teacher and loss::
 
     from torch.func import functional_call
     from lab.experiments.distillation import Adam, unroll
 
     adam, weights = Adam(lr=1e-3), dict(student.named_parameters())
 
-    def inner_loss(weights, batch):  # the label, and what the teacher asks for
+    def inner_loss(weights, batch):  # the label, and the teacher's signal
         inputs, privileged, targets = batch
         hidden, outputs = functional_call(student, weights, inputs)
         return mse_loss(outputs, targets) + mse_loss(hidden, teacher(privileged))
 
     after, _ = unroll(inner_loss, weights, adam, adam.start(weights), batches)
     _, outputs = functional_call(student, after, validation_inputs)
-    mse_loss(outputs, validation_targets).backward()  # the gradient of the teacher; the student is as before
+    mse_loss(outputs, validation_targets).backward()  # the teacher's gradient; the student is unchanged
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ def unroll(
     state: Mapping[str, Tensor],
     batches: Iterable[Batch],
 ) -> tuple[Tensors, Tensors]:
-    """Parameters and optimizer state after one step per batch, differentiable through every step.
+    """Return parameters and optimizer state after one step per batch, differentiable through every step.
 
     Memory grows linearly with the number of batches.
 
     Args:
-        loss: scalar training loss of parameters on a batch; whatever else it depends on (the teacher)
-            can be differentiated afterwards.
-        parameters: where the student is; they stay as they are, and get no gradient.
-        optimizer: what takes the steps.
-        state: the optimizer's, carried over or fresh from ``start``; it stays as it is.
-        batches: one per step.
+        loss: scalar training loss of parameters on a batch. Everything else that it depends on, such as the
+            teacher, can be differentiated afterwards.
+        parameters: the student's parameters; they are not changed and get no gradient.
+        optimizer: optimizer that takes the steps.
+        state: state of the optimizer, carried over or fresh from ``start``; it is not changed.
+        batches: one batch per step.
     """
     weights = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     carried = {name: value.detach() for name, value in state.items()}
@@ -64,7 +65,10 @@ def train(
     state: Mapping[str, Tensor],
     batches: Iterable[Batch],
 ) -> tuple[Tensors, Tensors]:
-    """The steps of ``unroll``, whose arguments it takes, for good: nothing can be differentiated then."""
+    """Return parameters and optimizer state after the same steps as in ``unroll``, without gradients.
+
+    The arguments are those of ``unroll``. Nothing can be differentiated through the result.
+    """
     weights, carried = dict(parameters), dict(state)
     for batch in batches:
         weights = {name: value.detach().requires_grad_() for name, value in weights.items()}

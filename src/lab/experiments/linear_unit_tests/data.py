@@ -1,4 +1,4 @@
-"""A problem with many seeds: what is trained on, chosen by and tested on."""
+"""The data of a problem with many seeds: splits to train on, to choose by and to test on."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ SPLITS = ("train", "validation", TEST)
 
 
 class UnitTests:
-    """Every split of S data seeds, as a risk of the weights.
+    """The data of S data seeds; each split is stored as a risk, a function of the weights.
 
     Args:
-        seed: the first data seed; the next has the next.
-        n_seeds: S.
+        seed: the first data seed; the others follow it.
+        n_seeds: S, the number of data seeds.
         problem: 1, 1s, 2, 2s, 3 or 3s; see ``problems``.
-        shuffled: the spurious features say nothing anywhere: what the oracle learns from.
+        shuffled: whether the spurious features are shuffled in every split, so that they say nothing about
+            the target; the oracle learns from such data.
         n_environments: E, 2 to 10 in the paper.
-        invariant_dimensions: of the features whose relation to the target is the same everywhere.
-        spurious_dimensions: of the others.
-        examples_per_environment: N, of each split.
-        rotation: of the problems with an s, how far the inputs are turned: 1 is the paper's rotation, 0 none.
+        invariant_dimensions: number of features whose relation to the target is the same everywhere.
+        spurious_dimensions: number of the other features.
+        examples_per_environment: N, the number of examples of each split in each environment.
+        rotation: how far inputs of problems with an s are turned; 1 is the paper's rotation, 0 none.
 
     Raises:
-        UserError: no such problem, or a number out of range.
+        UserError: the problem is unknown, or a number is out of range.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class UnitTests:
         kind: type[Risk] = SquaredError if self.problem.startswith("1") else LogisticRisk
         parts: dict[str, list[Risk]] = {split: [] for split in SPLITS}
         for each in self.seeds:
-            # As the authors seed it, so that their data seed is ours.
+            # The authors seed the generator in the same way, so that our data seeds are theirs.
             random = torch.Generator().manual_seed(each)
             made = PROBLEMS[self.problem[0]](
                 n_environments, invariant_dimensions, spurious_dimensions, random
@@ -73,7 +74,7 @@ class UnitTests:
         self.risks = {split: kind.joined(each) for split, each in parts.items()}
 
     def _drawn(self, made: Environments, n: int, split: str) -> tuple[Tensor, Tensor]:
-        """Inputs ``[E, N, P]``, of which the last is 1, and targets ``[E, N]``."""
+        """Return inputs ``[E, N, P]``, of which the last is 1, and targets ``[E, N]``."""
         inputs, targets = [], []
         for environment in range(made.n_environments):
             x, y = made.sample(n, environment, split)
@@ -85,11 +86,11 @@ class UnitTests:
         return stacked
 
     def fingerprint(self) -> str:
-        """SHA-256 of all values."""
+        """Return the SHA-256 of all values, in hexadecimal."""
         return self._digest.hexdigest()
 
     def to(self, device: torch.device) -> Iterator[tuple[str, Risk]]:
-        """The risks by split, on a device."""
+        """Yield each split with its risk on a device."""
         return ((split, risk.to(device)) for split, risk in self.risks.items())
 
 

@@ -1,7 +1,8 @@
-"""The authors' hyperparameter draws and starting weights: draw m is what their model seed m gives.
+"""The authors' draws of hyperparameters and initial weights; draw m is that of their model seed m.
 
-They seed Python's and PyTorch's generators alike, draw the hyperparameters from the first and the layer
-from the second; draw 0 takes the defaults. All data seeds share the draws.
+The authors give Python's and PyTorch's generators the same seed. They draw the hyperparameters from
+Python's and the layer's weights from PyTorch's. Draw 0 takes the default hyperparameters. All data seeds
+share the draws.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from torch import Tensor
 from lab.experiments.linear_unit_tests.methods import Search
 
 OFFSET = 1000
-"""Between a model seed and what the generators get, so that it is no data seed."""
+"""The number that is added to a model seed to seed the generators, so that the sum is no data seed."""
 
 
 def options_of(searched: Mapping[str, Search], n_draws: int) -> dict[str, Tensor]:
-    """The options of each draw, ``[M]`` by name, in double precision."""
+    """Return the options of all draws, ``[M]`` by name, in double precision."""
     rows = []
     for seed in range(n_draws):
         random = Random(OFFSET + seed)
@@ -31,7 +32,10 @@ def options_of(searched: Mapping[str, Search], n_draws: int) -> dict[str, Tensor
 
 
 def starting_weights(n_parameters: int, n_draws: int) -> Tensor:
-    """``[P, M]``, the bias last: uniform as in ``torch.nn.Linear``, weights before biases."""
+    """Return the initial weights ``[P, M]`` with the bias last, uniform as in ``torch.nn.Linear``.
+
+    The weights of a draw are drawn before its bias.
+    """
     bound = (n_parameters - 1) ** -0.5
     columns = []
     for seed in range(n_draws):

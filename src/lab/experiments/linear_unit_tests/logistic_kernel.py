@@ -1,4 +1,4 @@
-"""Gradients and Hessian products of logistic losses in one pass over the examples (numba)."""
+"""Kernels in numba: gradients and Hessian products of logistic losses in one pass over the examples."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from ilc.kernels._compiled import prange, run
 from ilc.kernels._power_of_two import power_of_two
 
 _AT_ONCE = 512
-"""Examples whose outputs lie beside them in the first cache."""
+"""The number of examples that fit into the first-level cache together with their outputs."""
 _PARAMETERS = 4
-"""Those that one pass over the outputs takes."""
+"""The number of parameters that one pass over the outputs takes."""
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _LOG2_E = np.float32(1 / np.log(2))
 _LARGEST = np.float32(126)
-"""Of the exponents of a float32."""
+"""The largest exponent of a float32 that is used."""
 _ROUNDING = np.float32(1.5 * 2**23 + 127)
-"""Added to a number, it leaves the nearest integer, and 127 more, in the lowest bits."""
+"""A number whose sum with x has the nearest integer to x, plus 127, in its lowest bits."""
 _1, _2, _3, _4, _5, _6 = (np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(1, 7))
-"""Of Taylor's series of ``2 ** f``."""
+"""The coefficients of the Taylor series of ``2 ** f``."""
 
 
 def gradient_sums(examples: Tensor, weights: Tensor) -> Tensor:
-    """``sum sigmoid(-w z) z``, ``[E, M, P]``, of examples z ``[E, P, N]`` and weights w ``[E, M, P]``."""
+    """Return ``sum sigmoid(-w z) z``, ``[E, M, P]``: examples z ``[E, P, N]``, weights w ``[E, M, P]``."""
     return _sums(examples, weights, weights[:0])
 
 
 def hessian_sums(examples: Tensor, weights: Tensor, directions: Tensor) -> Tensor:
-    """``sum s (1 - s) (u z) z`` with ``s = sigmoid(-w z)`` and directions u ``[E, M, P]``."""
+    """Return ``sum s (1 - s) (u z) z`` with ``s = sigmoid(-w z)`` and directions u ``[E, M, P]``."""
     return _sums(examples, weights, directions)
 
 
@@ -62,7 +62,7 @@ def _add_up(examples: Any, weights: Any, directions: Any, sums: Any) -> None:
 
 
 def _project(z: Any, first: int, last: int, w: Any, outputs: Any) -> None:
-    """``w z``; weights beyond the parameters are zero."""
+    """Write ``w z`` into ``outputs``; weights beyond the parameters are zero."""
     end, count = z.shape[0] - 1, last - first
     for p in range(0, len(w), _PARAMETERS):
         w0, w1, w2, w3 = w[p], w[p + 1], w[p + 2], w[p + 3]
@@ -77,7 +77,7 @@ def _project(z: Any, first: int, last: int, w: Any, outputs: Any) -> None:
 
 
 def _to_probabilities(margins: Any) -> None:
-    """``sigmoid(-m)`` in place, by ``exp(m) = 2 ** n * 2 ** f`` with an integer n."""
+    """Replace each margin m by ``sigmoid(-m)``, from ``exp(m) = 2 ** n * 2 ** f`` with an integer n."""
     for i in range(len(margins)):
         exponent = min(max(margins[i] * _LOG2_E, -_LARGEST), _LARGEST)
         rounded = exponent + _ROUNDING
@@ -87,7 +87,7 @@ def _to_probabilities(margins: Any) -> None:
 
 
 def _add_weighted(z: Any, first: int, last: int, values: Any, total: Any) -> None:
-    """Add ``sum v z`` to the total, whose entries beyond the parameters mean nothing."""
+    """Add ``sum v z`` to ``total``, whose entries beyond the parameters have no meaning."""
     end = z.shape[0] - 1
     for p in range(0, len(total), _PARAMETERS):
         t0 = t1 = t2 = t3 = _ZERO

@@ -1,7 +1,8 @@
-"""The methods of the benchmark: in which direction a step goes, and what is searched.
+"""The methods of the benchmark: the direction of each method's steps, and the options that are searched.
 
 ``direction(risk, weights, options)`` takes the risk of the training split, weights ``[S, P, M]`` and the
-options of each model, ``[M]`` by name, and returns ``[S, P, M]``. The search ranges are the authors'.
+options of each model, ``[M]`` by name. It returns the direction ``[S, P, M]``. The search ranges are the
+authors'.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ Direction = Callable[[Risk, Tensor, Options], Tensor]
 
 @dataclass(frozen=True)
 class Search:
-    """An option: its default, and the range of random draws, ``10 ** u`` or ``1 - 10 ** u`` or plain ``u``.
+    """An option to search: its default, and the range of its random draws.
+
+    A draw is ``10 ** u``, ``1 - 10 ** u`` or ``u`` for a random number u.
 
     Attributes:
-        default: what the first draw has.
-        low: of u.
-        high: of u.
-        scale: ``log``, ``one_minus_log`` or ``linear``.
+        default: value of the first draw.
+        low: smallest u.
+        high: largest u.
+        scale: ``log``, ``one_minus_log`` or ``linear``, for the three forms above in their order.
     """
 
     default: float
@@ -37,20 +40,20 @@ class Search:
     scale: str = "log"
 
     def at(self, u: float) -> float:
-        """The option's value for a u between low and high."""
+        """Return the option's value for a u between low and high."""
         return {"log": 10**u, "one_minus_log": 1 - 10**u, "linear": u}[self.scale]
 
 
 @dataclass(frozen=True)
 class Method:
-    """How one of the benchmark's methods trains.
+    """A method of the benchmark, which says how to train.
 
     Attributes:
-        direction: see above.
-        options: what is searched, in the order in which the authors draw it.
-        adam: Adam, or else plain steps.
-        decoupled: weight decay as an update of its own, or else as a part of the gradient.
-        shuffled: trained on data whose spurious features say nothing.
+        direction: function that returns the direction of a step; see the module's description.
+        options: options that are searched, in the order in which the authors draw them.
+        adam: whether steps are taken with Adam; otherwise they are plain gradient steps.
+        decoupled: whether weight decay is a separate update; otherwise it is a part of the gradient.
+        shuffled: whether the method trains on data whose spurious features say nothing about the target.
     """
 
     direction: Direction
@@ -61,15 +64,16 @@ class Method:
 
 
 def plain(risk: Risk, weights: Tensor, options: Options) -> Tensor:
-    """The mean gradient."""
+    """Return the mean gradient over the environments."""
     return risk.at(weights).gradients.mean(1)
 
 
 def irm_penalty(risk: Risk, weights: Tensor, options: Options) -> Tensor:
-    """IRMv1 in the benchmark's form: ``(1 - lambda) mean R_e + lambda sum_e |dR_e/d(a, b)|^2``.
+    """Return the gradient of IRMv1 in the benchmark's form.
 
-    The outputs are ``a f + b`` at a = 1 and b = 0: beside IRM's own scale there is a shift, and the penalties
-    are summed, not averaged. Of a linear model, dR/da is ``w . g`` and dR/db the gradient of the bias.
+    The objective is ``(1 - lambda) mean R_e + lambda sum_e |dR_e/d(a, b)|^2``, with outputs ``a f + b`` at
+    a = 1 and b = 0. Unlike IRM it has the shift b in addition to the scale a, and it sums the penalties and
+    does not average them. For a linear model, dR/da is ``w . g`` and dR/db is the gradient of the bias.
     """
     here = risk.at(weights)
     gradients = here.gradients
@@ -82,9 +86,10 @@ def irm_penalty(risk: Risk, weights: Tensor, options: Options) -> Tensor:
 
 
 def iga(risk: Risk, weights: Tensor, options: Options) -> Tensor:
-    """``mean R_e + penalty * sum_e |g_e - mean g|^2`` (Koyama and Yamaguchi, arXiv 2008.01883).
+    """Return the gradient of IGA's objective (Koyama and Yamaguchi, arXiv 2008.01883).
 
-    The mean's own derivative drops out, because the differences add up to zero.
+    The objective is ``mean R_e + penalty * sum_e |g_e - mean g|^2``. The derivative of ``mean g`` drops out,
+    because the differences add up to zero.
     """
     here = risk.at(weights)
     gradients = here.gradients
@@ -94,7 +99,11 @@ def iga(risk: Risk, weights: Tensor, options: Options) -> Tensor:
 
 
 def and_mask_published(risk: Risk, weights: Tensor, options: Options) -> Tensor:
-    """The benchmark's AND-mask: gradients of length 1 (but for the bias), ``|sum of signs| > tau E``."""
+    """Return the direction of the benchmark's AND-mask.
+
+    Each environment's gradient is scaled to length 1, except for the bias. A component of the mean gradient
+    is kept where ``|sum of signs| > tau E``.
+    """
     gradients = risk.at(weights).gradients
     features = gradients[:, :, :-1]
     gradients = torch.cat([features / features.norm(dim=2, keepdim=True), gradients[:, :, -1:]], 2)
@@ -103,10 +112,10 @@ def and_mask_published(risk: Risk, weights: Tensor, options: Options) -> Tensor:
 
 
 def by_aggregator(aggregator: Aggregator) -> Direction:
-    """An aggregator that combines each component by itself, or weighs environments.
+    """Return the direction of an aggregator that combines each component by itself, or weights environments.
 
     Raises:
-        UserError: one that looks at more than gradients and risks.
+        UserError: the aggregator looks at more than gradients and risks.
     """
     if isinstance(aggregator, Weighting):
         return by_weights(aggregator)
@@ -120,7 +129,7 @@ def by_aggregator(aggregator: Aggregator) -> Direction:
 
 
 def by_weights(aggregator: Weighting) -> Direction:
-    """Weights on environments, of all models at once where the aggregator can do so."""
+    """Return the direction of an aggregator that weights environments."""
 
     def direction(risk: Risk, weights: Tensor, options: Options) -> Tensor:
         here = risk.at(weights)
@@ -133,7 +142,7 @@ def by_weights(aggregator: Weighting) -> Direction:
 
 
 ADAM = {"lr": Search(1e-3, -4, -2), "weight_decay": Search(0.0, -6, -2)}
-"""What is searched of every method that steps with Adam."""
+"""The options that are searched for every method that uses Adam."""
 
 METHODS = {
     "plain": Method(plain, ADAM),
@@ -151,9 +160,12 @@ METHODS = {
     ),
     "oracle": Method(plain, ADAM, shuffled=True),
 }
-"""The benchmark's own, by the name used in configs."""
+"""The benchmark's own methods, by the name used in configs."""
 
 
 def method_of(name: str | None, aggregator: Aggregator) -> Method:
-    """The method of that name, or the aggregator with Adam and a weight decay that no mask touches."""
+    """Return the method of that name, or, without a name, the aggregator with Adam.
+
+    With an aggregator the weight decay is decoupled, so that no mask affects it.
+    """
     return METHODS[name] if name is not None else Method(by_aggregator(aggregator), ADAM, decoupled=True)

@@ -1,9 +1,9 @@
 """The six problems of *Linear unit-tests for invariance discovery* (Aubin et al. 2021, arXiv 2102.10867).
 
-Examples are (invariant features, spurious features); in ``1s``, ``2s`` and ``3s`` they are turned by a
-random rotation. In the split ``test`` the spurious features are those of another example. What is drawn, and
-in which order, is what the authors' script draws, so that seed s is their data seed s, as far as releases of
-PyTorch draw alike.
+Inputs consist of invariant and spurious features. In ``1s``, ``2s`` and ``3s`` a random rotation turns
+them. In the split ``test`` the spurious features are those of another example. Everything is drawn in the
+same order as in the authors' script, so that seed s is their data seed s, provided that the releases of
+PyTorch draw the same numbers.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Environments:
     """The environments of a problem and one seed.
 
     Args:
-        n_environments: E, at least 2 (problem 3: 1).
-        n_invariant: dimensions of the invariant features.
-        n_spurious: dimensions of the spurious ones.
-        random: where everything is drawn from.
+        n_environments: E, at least 2 (at least 1 for problem 3).
+        n_invariant: number of invariant features.
+        n_spurious: number of spurious features.
+        random: generator from which everything is drawn.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Environments:
         self.rotation = torch.eye(n_invariant + n_spurious)
 
     def turn(self, share: float) -> None:
-        """Draw the rotation of the problems with an s; ``share`` below 1 goes only part of the way."""
+        """Draw the rotation of the problems with an s; a ``share`` below 1 turns only part of the way."""
         n = len(self.rotation)
         self.rotation = torch.linalg.qr(self._normal(n, n)).Q
         if share < 1:
@@ -64,7 +64,7 @@ class Environments:
 
 
 class CauseAndEffect(Environments):
-    """Problem 1, regression: x causes y, y causes z, the noise is the environment's; the target is sum y."""
+    """Problem 1, regression of sum y: x causes y, and y causes z; environments differ in the noise."""
 
     def __init__(
         self, n_environments: int, n_invariant: int, n_spurious: int, random: torch.Generator
@@ -73,11 +73,11 @@ class CauseAndEffect(Environments):
         more = [10 ** self._uniform(-2, 1) for _ in range(3, n_environments)]
         self.scales = [0.1, 1.5, 2.0, *more][:n_environments]
         self.x_to_y = self._normal(n_invariant, n_invariant) / n_invariant
-        # Divided by nothing where there is nothing.
+        # The maximum avoids a division by zero if there are no spurious features.
         self.y_to_z = self._normal(n_invariant, n_spurious) / max(1, n_spurious)
 
     def sample(self, n: int, environment: int, split: str) -> Drawn:
-        """Targets are numbers."""
+        """Draw ``n`` examples, whose targets are real numbers."""
         scale = self.scales[environment]
         x = self._normal(n, self.n_invariant) * scale
         y = x @ self.x_to_y + self._normal(n, self.n_invariant) * scale
@@ -88,10 +88,10 @@ class CauseAndEffect(Environments):
 
 
 class CowsAndCamels(Environments):
-    """Problem 2, classification: an animal, 100 times fainter than the background that it mostly has.
+    """Problem 2, classification of an animal that is 100 times fainter than its usual background.
 
-    As in the authors' code, what the split ``test`` shuffles begins at the dimension whose number is that of
-    the spurious ones: where there are fewer of these than invariant ones it shuffles some invariant ones too.
+    As in the authors' code, the split ``test`` shuffles the features from index ``n_spurious`` on. If there
+    are fewer spurious than invariant features, it therefore shuffles some invariant ones too.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class CowsAndCamels(Environments):
         self.shares = [(0.95, 0.3), (0.97, 0.5), (0.99, 0.7), *more][:n_environments]
 
     def sample(self, n: int, environment: int, split: str) -> Drawn:
-        """Targets are 1 for cows and 0 for camels."""
+        """Draw ``n`` examples, whose targets are 1 for cows and 0 for camels."""
         usual, cows = self.shares[environment]
         weights = torch.tensor([usual, 1 - usual, usual, 1 - usual])
         weights = weights * torch.tensor([cows, cows, 1 - cows, 1 - cows])
@@ -120,7 +120,7 @@ class CowsAndCamels(Environments):
 
 
 class SmallMargin(Environments):
-    """Problem 3, classification: a small margin everywhere beside a large one that differs by environment."""
+    """Problem 3, classification: a small margin everywhere, a large one that differs by environment."""
 
     def __init__(
         self, n_environments: int, n_invariant: int, n_spurious: int, random: torch.Generator
@@ -129,7 +129,7 @@ class SmallMargin(Environments):
         self.centres = [self._normal(1, n_spurious) for _ in range(n_environments)]
 
     def sample(self, n: int, environment: int, split: str) -> Drawn:
-        """Targets are 0 in the first half and 1 in the second."""
+        """Draw ``n`` examples, whose targets are 0 in the first half and 1 in the second."""
         half, centre = n // 2, self.centres[environment]
         x = [self._normal(half, self.n_invariant) * 0.1 + side * 0.1 for side in (1, -1)]
         z = [self._normal(half, self.n_spurious) * 0.1 + side * centre for side in (1, -1)]
@@ -145,20 +145,20 @@ PROBLEMS: dict[str, Callable[[int, int, int, torch.Generator], Environments]] = 
     "2": CowsAndCamels,
     "3": SmallMargin,
 }
-"""By the number that they have in the paper; an s behind it turns the inputs."""
+"""The problems by their number in the paper; an s after the number means that the inputs are turned."""
 
 
 def part_of(rotation: Tensor, share: float) -> Tensor:
-    """The rotation that goes ``share`` of the way, along the shortest path; 0 is none.
+    """Return the rotation that goes ``share`` of the way along the shortest path; 0 is no rotation.
 
-    A reflection has no such path; its first column is turned around first.
+    A reflection has no such path, so its first column is negated first.
     """
     rotation = rotation.double()
     if torch.linalg.det(rotation) < 0:
         rotation = torch.cat([-rotation[:, :1], rotation[:, 1:]], 1)
     angles, vectors = torch.linalg.eig(rotation)
     turned = vectors @ torch.diag(torch.polar(torch.ones_like(angles.angle()), share * angles.angle()))
-    # Exactly orthogonal again, whatever the eigenvectors lost to rounding.
+    # This makes the result orthogonal again, because the eigenvectors have rounding errors.
     u, _, v = torch.linalg.svd((turned @ torch.linalg.inv(vectors)).real)
     part: Tensor = (u @ v).float()
     return part

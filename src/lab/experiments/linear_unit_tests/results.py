@@ -1,4 +1,4 @@
-"""Our runs beside the published numbers."""
+"""Our runs, and the published numbers to compare them with."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import pandas as pd
 FOLDER = Path("linear_unit_tests")
 
 PUBLISHED = Path(__file__).parent / "shipped" / "aubin2021_processed.csv"
-"""From ``data/results_processed.tar.gz`` of facebookresearch/InvarianceUnitTests (MIT), files ``avg``.
+"""The published numbers, from the files ``avg`` in ``data/results_processed.tar.gz`` of
+facebookresearch/InvarianceUnitTests (MIT).
 
-Six digits of the test error of the chosen draw (mean over 50 data seeds and the environments), its standard
-deviation over seeds (mean over the environments), and the learning rate that was chosen. ``varied`` says in
-which of the two sweeps; both have the cell with three environments and 5 + 5 dimensions.
+The table has the test error of the chosen draw to six digits (mean over 50 data seeds and the environments),
+its standard deviation over seeds (mean over the environments), and the chosen learning rate. ``varied`` says
+to which of the two sweeps a row belongs. Both sweeps contain the cell with three environments and 5 + 5
+dimensions.
 """
 
 CELL = ["problem", "n_environments", "spurious_dimensions", "method"]
@@ -28,11 +30,11 @@ LABELS = {
     "sign_election": "sign election",
     "oracle": "oracle",
 }
-"""In the order of the tables."""
+"""The names of the methods, in the order of the tables."""
 
 
 def runs(results: Path) -> pd.DataFrame:
-    """A row per run of ``linear_unit_tests/*_runs.csv``, with the columns of ``CELL``."""
+    """Read ``linear_unit_tests/*_runs.csv``: one row per run, with the columns of ``CELL``."""
     files = sorted((results / FOLDER).glob("*_runs.csv"))
     table = pd.concat(
         [pd.read_csv(file, dtype={"dataset.problem": str}) for file in files], ignore_index=True
@@ -42,20 +44,21 @@ def runs(results: Path) -> pd.DataFrame:
 
 
 def published_errors() -> pd.DataFrame:
-    """A row per published cell: ``CELL``, ``published``, ``published_std``, ``chosen_lr``."""
+    """Read the published cells, one row each: ``CELL``, ``published``, ``published_std``, ``chosen_lr``."""
     table = pd.read_csv(PUBLISHED, dtype={"problem": str}).drop_duplicates(CELL)
     table = table.rename(columns={"test_error": "published", "test_error_std": "published_std"})
     return table[[*CELL, "published", "published_std", "chosen_lr"]]
 
 
 def beside_published(results: Path) -> pd.DataFrame:
-    """Our runs, joined by ``published`` and ``published_std``, which ours alone lack.
+    """Return our runs with the columns ``published`` and ``published_std``.
 
-    ``apart`` is the difference in published standard deviations.
+    These two are missing for methods that were not published. The column ``apart`` is the difference to the
+    published error in published standard deviations.
     """
     table = runs(results).merge(published_errors(), on=CELL, how="left")
     difference = table["test/error"] - table["published"]
-    # Where every seed has the published error there is no deviation to measure by.
+    # If every seed has the published error, the standard deviation is 0 and cannot be a unit.
     table["apart"] = (difference / table["published_std"]).where(difference.abs() > 1e-6, 0.0)
     return table.assign(row=pd.Categorical(table.method, list(LABELS), ordered=True)).sort_values(
         ["problem", "n_environments", "spurious_dimensions", "row"]

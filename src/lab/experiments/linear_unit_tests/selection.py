@@ -1,8 +1,8 @@
-"""Which draw of the options is reported, and how, as in the authors' table.
+"""The choice of the draw of options to report, and its summary, as in the authors' table.
 
-One draw for all data seeds: the one whose validation error, summed over the environments, is lowest in the
-mean over the seeds. Its test error is the mean over seeds and environments; the deviation beside it is that
-over the seeds, in the mean over the environments.
+One draw is chosen for all data seeds. Its validation error, summed over the environments and averaged over
+the seeds, is the lowest. Its test error is the mean over seeds and environments. The standard deviation that
+is reported with it is the deviation over the seeds, averaged over the environments.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from torch import Tensor
 
 
 def best_draw(validation: Tensor) -> int:
-    """The draw to report, from errors ``[S, E, M]``.
+    """Return the draw to report, from validation errors ``[S, E, M]``.
 
-    Deviation: a draw that diverged in any seed is never chosen; the authors' table leaves such seeds out.
+    Deviation: a draw that diverged in any seed is never chosen. The authors' table leaves such seeds out.
     """
     return int(validation.sum(1).mean(0).nan_to_num(float("inf"), float("inf")).argmin())
 
 
 def summary(errors: Mapping[str, Tensor], draw: int, seeds: Sequence[int]) -> dict[str, Any]:
-    """The metrics of a draw, from errors ``[S, E, M]`` by split.
+    """Return the metrics of a draw, from errors ``[S, E, M]`` by split.
 
-    ``SPLIT/error`` and ``test/error_std`` as above; ``test/error_E0`` of each environment;
-    ``seedS/test/error`` of each seed, mean over the environments.
+    The module's description explains ``SPLIT/error`` and ``test/error_std``. ``test/error_E0`` and so on are
+    the test errors of each environment. ``seedS/test/error`` is the test error of seed S, averaged over the
+    environments.
     """
     of_draw = {split: values[:, :, draw].double() for split, values in errors.items()}
     test = of_draw["test"]

@@ -1,4 +1,4 @@
-"""Steps of many models at once, each with its own learning rate and weight decay."""
+"""Optimizer steps of many models at once, each with its own learning rate and weight decay."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lab.experiments.linear_unit_tests.methods import Method, Options
 from lab.experiments.linear_unit_tests.risks import Risk
 
 BETAS, EPS = (0.9, 0.999), 1e-8
-"""Adam's defaults in PyTorch, which the benchmark keeps."""
+"""Adam's defaults in PyTorch, which the benchmark uses."""
 
 
 @dataclass
 class Models:
-    """The weights of M models in S seeds and what Adam remembers of each, all ``[S, P, M]``."""
+    """The weights of M models in S seeds, and Adam's two averages of each, all ``[S, P, M]``."""
 
     weights: Tensor
     momentum: Tensor
@@ -25,20 +25,20 @@ class Models:
 
     @classmethod
     def starting_at(cls, weights: Tensor) -> Models:
-        """Nothing remembered yet."""
+        """Return models with these weights and with Adam's averages at zero."""
         return cls(weights, torch.zeros_like(weights), torch.zeros_like(weights))
 
     def of_seeds(self, seeds: slice) -> Models:
-        """Views of some of the seeds."""
+        """Return the models of some of the seeds, as views."""
         return Models(self.weights[seeds], self.momentum[seeds], self.second_moment[seeds])
 
     def state_dict(self) -> dict[str, Tensor]:
-        """All three."""
+        """Return the weights and Adam's two averages."""
         return {"weights": self.weights, "momentum": self.momentum, "second_moment": self.second_moment}
 
 
 def train(models: Models, risk: Risk, method: Method, options: Options, first: int, n_steps: int) -> None:
-    """Take steps ``first + 1`` to ``first + n_steps``, in place."""
+    """Take the steps ``first + 1`` to ``first + n_steps``, in place."""
     w, m, v = models.weights, models.momentum, models.second_moment
     lr, decay = options["lr"], options["weight_decay"]
     for step in range(first + 1, first + n_steps + 1):

@@ -1,4 +1,7 @@
-"""Every training of one method on one problem: S data seeds x M draws of the options, as one program."""
+"""The task of all trainings of one method on one problem: S data seeds times M draws of the options.
+
+All trainings run together, as one program.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ from lab.runs.one_run.task import Metrics
 
 
 class LinearModels(nn.Module):
-    """The weights of all models, ``[S, P, M]``: P - 1 features, then the bias."""
+    """All models as one module, with weights ``[S, P, M]``: P - 1 features, then the bias."""
 
     def __init__(self, weights: Tensor) -> None:
         super().__init__()
         self.weights = nn.Parameter(weights)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """``[S, N, P - 1]`` to outputs ``[S, N, M]``."""
+        """Return outputs ``[S, N, M]`` for inputs ``[S, N, P - 1]``."""
         return torch.baddbmm(self.weights[:, -1:], inputs, self.weights[:, :-1])
 
 
@@ -38,17 +41,17 @@ class LinearUnitTestsTask:
     """A ``Task`` whose epoch is ``steps_per_epoch`` full-batch steps of every model.
 
     Args:
-        run: what every run has.
-        device: where to train.
-        dataset: the problem.
-        method: a name of ``METHODS``; None for the aggregator.
-        aggregator: what combines the gradients where no method is named.
-        n_seeds: data seeds, from ``seed`` on.
-        n_draws: draws of the options, the first of which are the defaults.
-        steps_per_epoch: full-batch steps.
+        run: options that every run has.
+        device: device to train on.
+        dataset: section that makes the problem.
+        method: a name of ``METHODS``; None to use the aggregator.
+        aggregator: section that makes the aggregator, which combines the gradients if ``method`` is None.
+        n_seeds: number of data seeds, from ``seed`` on.
+        n_draws: number of draws of the options; the first draw takes the defaults.
+        steps_per_epoch: number of full-batch steps per epoch.
 
     Raises:
-        UserError: no such method, a number out of range, or an aggregator that is none.
+        UserError: the method is unknown, a number is out of range, or the aggregator cannot be used here.
     """
 
     def __init__(
@@ -83,7 +86,7 @@ class LinearUnitTestsTask:
         self.model = LinearModels(start.expand(n_seeds, -1, -1).clone()).to(device)
         self.models = Models.starting_at(self.model.weights.data)
         self.steps_per_epoch, self.step = steps_per_epoch, 0
-        # What an aggregator remembers is of the seeds that it has seen: every group has its own.
+        # An aggregator may have state that belongs to its seeds, so every group of seeds has its own.
         few = self.risks["train"].seeds_at_once
         self.groups = [slice(first, first + few) for first in range(0, n_seeds, few)]
         self.aggregators: list[Aggregator] = [new_aggregator() for _ in self.groups]
@@ -91,7 +94,7 @@ class LinearUnitTestsTask:
 
     @torch.no_grad()
     def train_epoch(self) -> Metrics:
-        """Train the seeds a few at a time, so that on a CPU their examples stay in its cache."""
+        """Train a few seeds at a time, so that on a CPU their examples stay in its cache."""
         for seeds, method in zip(self.groups, self.methods, strict=True):
             models, risk = self.models.of_seeds(seeds), self.risks["train"].of_seeds(seeds)
             train(models, risk, method, self.options, self.step, self.steps_per_epoch)
@@ -100,17 +103,17 @@ class LinearUnitTestsTask:
 
     @torch.no_grad()
     def evaluate(self) -> Metrics:
-        """Errors of the draw that is best on the validation split; see ``selection``."""
+        """Return the errors of the draw that is best on the validation split; see ``selection``."""
         errors = {split: self.risks[split].errors(self.models.weights).cpu() for split in SPLITS}
         return summary(errors, best_draw(errors["validation"]), self.data.seeds)
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """The options of the draw that was chosen."""
+        """Return the options of the chosen draw."""
         draw = selected["draw"]
         return {f"chosen/{name}": float(values[draw]) for name, values in self.options.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Weights, what Adam and the aggregator remember, and the step."""
+        """Return the weights, the state of Adam and of the aggregators, and the step."""
         return {
             "models": self.models.state_dict(),
             "aggregators": [each.state_dict() for each in self.aggregators],
@@ -118,7 +121,7 @@ class LinearUnitTestsTask:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from a state that ``state_dict`` returned."""
         for name, values in self.models.state_dict().items():
             values.copy_(state["models"][name])
         for aggregator, remembered in zip(self.aggregators, state["aggregators"], strict=True):

@@ -1,3 +1,3 @@
-"""The methods beside the AND-mask, compared on four experiments with one budget of search."""
+"""The comparison of the AND-mask with related methods on four experiments, with equal search budgets."""
 
 TITLE = "Neighbours"

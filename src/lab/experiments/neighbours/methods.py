@@ -1,4 +1,4 @@
-"""What the comparison's files hold, by method."""
+"""The methods of the comparison, and functions that read its files."""
 
 from __future__ import annotations
 
@@ -28,30 +28,34 @@ LABELS = {
     "temporal_mask": "temporal AND-mask",
     "cautious_adam": "cautious Adam",
 }
-"""The searches of ``conf/search/neighbours/*.yaml``, and what their methods are called."""
+"""The names of methods, by the name of their searches in ``conf/search/neighbours/*.yaml``."""
 
 SEARCHED = {"spirals": "spirals", "colored_digits": "Colored MNIST"}
-"""Experiments whose settings were searched, 20 trials for each method."""
+"""The experiments whose settings were searched, with 20 trials for each method."""
 DRAWN_PROBLEMS = {"1": ("o", -0.2), "1s": ("D", 0.2)}
-"""Of the unit tests, those in the picture: their marker and its place in a method's row."""
+"""The unit tests that the picture shows, each with its marker and the marker's place in a method's row."""
 FOLDER = Path("neighbours")
 UNIT_TESTS = FOLDER / "linear_unit_tests_runs.csv"
 TORCHJD = Path("linear_unit_tests/turned/torchjd_runs.csv")
-"""Problem 1s alone, because TorchJD trains one model at a time. Linear unit tests keep this file."""
+"""The runs of TorchJD. They are only on problem 1s, because TorchJD trains one model at a time. The file
+belongs to the experiment ``linear_unit_tests``."""
 COST = FOLDER / "cost.csv"
 
 
 def read_best(results: Path, experiment: str) -> pd.DataFrame:
-    """The runs of every method's best settings on new seeds, named in ``method``, pending ones too."""
+    """Read the runs of every method's best settings on new seeds, pending ones included.
+
+    The column ``method`` holds the name of the method.
+    """
     runs = pd.read_csv(results / FOLDER / f"{experiment}_runs.csv")
     return runs.assign(method=runs.command.str.extract(rf"tuned=searched/neighbours_{experiment}/(\w+)")[0])
 
 
 def read_unit_tests(results: Path) -> pd.DataFrame:
-    """A row per method and ``problem``."""
+    """Read the runs on the unit tests, one row per method and ``problem``."""
     names = {"dataset.problem": "problem", "aggregator.kind": "kind"}
     there = [name for name in (UNIT_TESTS, TORCHJD) if (results / name).exists()]
     files = [pd.read_csv(results / name, dtype={"dataset.problem": str}) for name in there]
     runs = pd.concat(files, ignore_index=True).rename(columns=names)
-    # Aggregators have no method of the benchmark's, and TorchJD's share one aggregator.
+    # Runs with an aggregator have no ``method``. TorchJD's methods share one aggregator; ``kind`` differs.
     return runs.assign(method=runs.method.fillna(runs.kind.str.lower()).fillna(runs.aggregator))

@@ -1,8 +1,8 @@
 """Adaptive skip intervals: chapter 2 of the thesis.
 
-A simulator of frames whose every prediction is matched with whichever of the next H frames it fits best, so
-that it learns to skip what is hard to predict and does not matter. ``match`` is the part to use with a
-simulator of one's own.
+A simulator predicts frames. Each prediction is matched with the one of the next H true frames that it fits
+best. The simulator thus learns to skip frames that are hard to predict and do not matter. Use ``match`` to
+do this with your own simulator.
 """
 
 from lab.experiments.skip_intervals.matching import match

@@ -1,4 +1,4 @@
-"""Accuracy on held-out trajectories: over training, and over what a rollout costs."""
+"""Drawings of the accuracy on held-out trajectories, over training and over the cost of a rollout."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COLUMNS = 3
 
 
 def draw_over_epochs(results: Path) -> Figure:
-    """Rows of panels per domain that has runs: all methods together, then each with its seeds."""
+    """Draw rows of panels for each domain that has runs: one panel of all methods, then one per method."""
     domains = made(results)
     rows = [ceil((1 + len(methods_in(runs(results, domain)))) / COLUMNS) for domain in domains]
     figure = new_figure(n_columns=COLUMNS, n_rows=sum(rows), width=3.2, height=2.5)
@@ -71,7 +71,7 @@ def draw_over_epochs(results: Path) -> Figure:
 
 
 def draw_over_evaluations(results: Path) -> Figure:
-    """Two panels per domain: accuracy over model evaluations in training, and over those of a rollout."""
+    """Draw two panels per domain: accuracy over model evaluations in training, and in a rollout."""
     domains = made(results)
     figure = new_figure(n_columns=2, n_rows=len(domains), width=4.6, height=3.4)
     panels = figure.subplots(len(domains), 2, squeeze=False, sharey=True)
@@ -98,7 +98,7 @@ def draw_over_evaluations(results: Path) -> Figure:
 
 
 def _draw_together(axes: Axes, training: pd.DataFrame, x: str) -> None:
-    """By epoch; where x is another number, each epoch is drawn at the mean over seeds."""
+    """Draw all methods over the column ``x``; each epoch stands at the mean of ``x`` over the seeds."""
     for method in methods_in(training):
         own = training[training.method == method]
         seeds = own.pivot(index="epoch", columns="seed", values=ACCURACY)

@@ -1,4 +1,4 @@
-"""What is simulated: trajectories, and the rule that reads a label off frames."""
+"""A domain to simulate: its trajectories, and the rule that reads a label off frames."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class DomainData:
     """The data of a domain.
 
     Attributes:
-        training: to learn from.
-        validation: held out.
-        source: where the data comes from and how well shortcuts do on it, in words.
-        sha256: of all values.
-        shortcuts: name of each shortcut -> its accuracy on the validation trajectories.
-        perturbed: training trajectories under other physics, where the domain has them.
+        training: trajectories to learn from.
+        validation: trajectories held out.
+        source: text that says where the data come from, and how accurate shortcuts are on them.
+        sha256: SHA-256 of all values.
+        shortcuts: the accuracy of each shortcut on the validation trajectories, by the shortcut's name.
+        perturbed: training trajectories under other physics, or None.
     """
 
     training: Trajectories
@@ -31,23 +31,23 @@ class DomainData:
     perturbed: Trajectories | None = None
 
     def fingerprint(self) -> str:
-        """SHA-256 of all values, in hexadecimal."""
+        """Return the SHA-256 of all values, in hexadecimal."""
         return self.sha256
 
 
 class Domain(Protocol):
-    """A system that evolves by itself: what the ``dataset`` section of a config makes."""
+    """A system that evolves by itself, which the ``dataset`` section of a config makes."""
 
     data: DomainData
     n_classes: int
 
     def evidence(self, frames: Tensor, first: Tensor) -> Tensor:
-        """How much of the moving object is where each label says, in pixels, ``[N, n_classes]``.
+        """Return the object's mass at the place of each label, in pixels, ``[N, n_classes]``.
 
-        The mass that the classifier psi of the thesis compares; no more than rounding for a frame without
-        the object.
+        The classifier psi of the thesis compares these values. For a frame without the object they are zero
+        up to rounding.
 
         Args:
-            frames: of N trajectories, ``[N, C, h, w]``, in [0, 1].
-            first: their true first frames.
+            frames: one frame of each of N trajectories, ``[N, C, h, w]``, in [0, 1].
+            first: the true first frames of these trajectories.
         """

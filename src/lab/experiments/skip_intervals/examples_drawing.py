@@ -1,4 +1,4 @@
-"""Examples of trajectories: first frame above, all frames merged below (thesis, figures 2.5 and 2.6)."""
+"""Drawings of trajectories: the first frame above all frames merged (thesis, figures 2.5 and 2.6)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from lab.experiments.skip_intervals.results import FOLDER
 from lab.figures.style import new_figure, stamp
 
 STRENGTH = 6.0
-"""By how much what passes a place stands out where frames are merged."""
+"""The factor by which moving things are emphasised when frames are merged."""
 
 
 def merged(frames: NDArray[np.float64]) -> NDArray[np.float64]:
-    """All frames ``[T, 3, height, width]`` of a trajectory in one: whatever passes a place stands out."""
+    """Return all frames ``[T, 3, height, width]`` of a trajectory as one, with moving things emphasised."""
     still: NDArray[np.float64] = np.median(frames, axis=0)
     shown: NDArray[np.float64] = (still + STRENGTH * (frames.mean(0) - still)).clip(0, 1)
     return shown
 
 
 def draw_examples(results: Path, name: str, labels: Sequence[str]) -> Figure:
-    """Six validation trajectories of a domain.
+    """Draw the kept validation trajectories of a domain.
 
     Args:
         results: the folder of committed files.
-        name: of the domain.
-        labels: in words.
+        name: name of the domain.
+        labels: text of each label.
     """
     with np.load(results / FOLDER / f"{name}.npz") as kept:
         frames, lengths, ends = kept["frames"], kept["lengths"], kept["labels"]

@@ -34,32 +34,32 @@ Bytes = NDArray[np.uint8]
 BLUE, CYAN, WHITE = (np.array(color, np.uint8)[:, None, None] for color in ((0, 0, 1), (0, 1, 1), (1, 1, 1)))
 
 MOST_BOARDS = 200
-"""Boards that are tried for one trajectory; of the default ones most will do."""
+"""The number of boards that are tried for one trajectory. Most boards of the default settings will do."""
 
 
 class FunnelBoard:
-    """On which platform will the ball end? Labels from 0, from left to right.
+    """A domain in which a ball falls onto a platform, which is the label (from 0, left to right).
 
-    Walls are white, the ball is blue, and where it was a frame before is cyan, so that its velocity can be
-    seen. Each funnel bounces much or little, which cannot be seen. Courses on which the ball touches no
-    platform in time, or two, are drawn anew. Deviation: as many columns of funnels as platforms, which the
-    thesis has five of.
+    Walls are white and the ball is blue. Its place one frame before is cyan, so that its velocity is
+    visible. Each funnel bounces much or little, which is not visible. A course is drawn again if the
+    ball touches no platform in time, or more than one. Deviation: there are as many columns of funnels
+    as platforms; the thesis has five platforms.
 
     Args:
-        data_dir: trajectories are kept below it in ``skip_intervals/``.
-        generation_seed: of the trajectories.
-        n_train: trajectories to learn from.
-        n_validation: trajectories held out.
-        columns: of funnels, and platforms.
-        rows: of funnels and sliders, from funnels at the bottom.
-        present: probability of a funnel that is not in the bottom row.
-        radius: of the ball, in units; a column is 2 units wide.
-        pixels_per_unit: size of a frame.
-        rest: frames after the first touch of a platform.
-        perturbed: whether training trajectories of the perturbed physics are made too, on the same boards.
+        data_dir: folder in which trajectories are kept, below ``skip_intervals/``.
+        generation_seed: seed of the trajectories.
+        n_train: number of trajectories to learn from.
+        n_validation: number of trajectories held out.
+        columns: number of columns of funnels, and of platforms.
+        rows: number of rows of funnels and sliders; the bottom row has funnels.
+        present: probability that a funnel exists, for funnels above the bottom row.
+        radius: radius of the ball, in units; a column is 2 units wide.
+        pixels_per_unit: pixels per unit of length.
+        rest: number of frames after the first touch of a platform.
+        perturbed: whether to make training trajectories with perturbed physics too, on the same boards.
 
     Raises:
-        UserError: a number out of range, pymunk is not installed.
+        UserError: a number is out of range, or pymunk is not installed.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class FunnelBoard:
         self.data = DomainData(training, validation, source, sha256, shortcuts, perturbed=other)
 
     def evidence(self, frames: Tensor, first: Tensor) -> Tensor:
-        """Blue of at least .3 between the dividers above each platform."""
+        """Return the blue of at least .3 between the dividers above each platform."""
         red, green, blue = frames.unbind(1)
         ball = (1 - red) * (1 - green) * blue
         ball = ball * (ball >= 0.3)
@@ -125,7 +125,7 @@ class FunnelBoard:
         return ball[:, above:].sum(1).reshape(-1, self.columns, columns).sum(2)
 
     def shortcuts(self, trajectories: Trajectories) -> dict[str, float]:
-        """Accuracy of the platform below the place where the ball begins."""
+        """Return the accuracy of guessing the platform below the place where the ball begins."""
         rows = torch.arange(len(trajectories))
         red, green, blue = trajectories.at(rows, torch.zeros_like(rows)).unbind(1)
         ball = ((1 - red) * (1 - green) * blue).sum(1)
@@ -134,9 +134,10 @@ class FunnelBoard:
         return {"column of the start": float((below == trajectories.labels).float().mean())}
 
     def _made(self, seed: int, bounciness: Bounciness) -> Trajectories:
-        """Each on the first board of its own random numbers whose ball ends, under standard physics too.
+        """Make the trajectories, each on the first drawn board on which the ball arrives.
 
-        Boards of other physics are therefore the same but for those on which its ball does not end.
+        With other physics, the ball must arrive under standard physics too. The boards are then those of
+        standard physics, except where the ball of the other physics does not arrive.
         """
         parts, lengths, labels = [], [], []
         for number in track(range(self.n), description="funnel board", disable=not sys.stdout.isatty()):
@@ -164,7 +165,10 @@ class FunnelBoard:
         )
 
     def _frames(self, course: Course, places: NDArray[np.float64]) -> Bytes:
-        """``[T - 1, 3, h, w]``: from the second place on, each with the trace of the one before."""
+        """Draw frames ``[T - 1, 3, h, w]``, one for each place except the first.
+
+        Each frame has a trace of the place before.
+        """
         height_, width = self.shape
         x = (np.arange(width) + 0.5) / self.pixels_per_unit
         y = (height_ - np.arange(height_) - 0.5) / self.pixels_per_unit
@@ -180,7 +184,7 @@ class FunnelBoard:
 
 
 def _distances(points: NDArray[np.float64], walls: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of every point ``[h, w, 2]`` to every wall ``[W, 2, 2]``: ``[W, h, w]``."""
+    """Return the distances ``[W, h, w]`` of every point ``[h, w, 2]`` to every wall ``[W, 2, 2]``."""
     begin, along = walls[:, None, None, 0], (walls[:, 1] - walls[:, 0])[:, None, None]
     share = ((points - begin) * along).sum(-1) / (along**2).sum(-1)
     nearest = begin + share.clip(0, 1)[..., None] * along

@@ -10,40 +10,40 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 FUNNEL, SLIDER, FRAME, PLATFORM = range(4)
-"""What a wall is a part of."""
+"""The kinds of things of which a wall is a part."""
 
 PITCH = 1.8
-"""Distance of rows, in units."""
+"""The distance of rows, in units."""
 FLOOR = 1.0
-"""Height of the platforms."""
+"""The height of the platforms."""
 DIVIDERS = 1.0
-"""Height of the walls between platforms."""
+"""The height of the walls between platforms."""
 COLUMN = 2.0
-"""Width of a column and of a platform."""
+"""The width of a column and of a platform."""
 SHIFT = 0.1
-"""The openings of funnels, and sliders, are moved by at most so much."""
+"""The largest random shift of sliders and of the openings of funnels."""
 THICK = 0.05
 """Half of a wall's thickness."""
 DEPTH = 0.9
 """Height of a funnel."""
 SLIDER_LENGTH = 0.3
-"""Half of a slider."""
+"""Half of a slider's length."""
 GAP = (2.09, 2.2)
-"""Opening of a funnel, in radii of the ball (authors' tasks)."""
+"""The range of a funnel's opening, in radii of the ball (from the authors' tasks)."""
 TILT = (np.pi / 24, np.pi / 5)
-"""Angle of a slider to the horizontal, to either side (authors' tasks)."""
+"""The range of a slider's angle to the horizontal, on either side (from the authors' tasks)."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """A board and how a ball enters it; lengths in units, y upwards.
+    """A board and the start of a ball on it; lengths are in units, and y points upwards.
 
     Attributes:
         walls: ends of each wall, ``[W, 2, 2]``.
-        kinds: what each wall is, ``[W]``.
+        kinds: kind of each wall, ``[W]``.
         lively: whether each wall is a part of a funnel that bounces much, ``[W]``.
-        start: where the ball begins, ``[2]``.
-        speed: horizontal, to the right.
+        start: place where the ball begins, ``[2]``.
+        speed: horizontal speed of the ball at the start, to the right.
     """
 
     walls: Floats
@@ -54,25 +54,25 @@ class Course:
 
 
 def height(rows: int) -> float:
-    """Of a board with so many rows of obstacles, in units."""
+    """Return the height of a board with this number of rows of obstacles, in units."""
     return FLOOR + PITCH * (rows + 1.5)
 
 
 def draw_course(
     columns: int, rows: int, present: float, radius: float, random: np.random.Generator
 ) -> Course:
-    """A random board.
+    """Draw a random board.
 
-    Rows alternate between funnels and sliders, from a row of funnels at the bottom. All of those are there;
-    other funnels are with the probability ``present``. Each bounces much or little by a fair coin, which
-    cannot be seen.
+    Rows alternate between funnels and sliders, and the bottom row has funnels. All funnels of the bottom row
+    exist; each other funnel exists with the probability ``present``. A fair coin decides whether a funnel
+    bounces much or little, which is not visible.
 
     Args:
-        columns: of funnels, and platforms.
-        rows: of funnels and sliders.
+        columns: number of columns of funnels, and of platforms.
+        rows: number of rows of funnels and sliders.
         present: probability of a funnel.
-        radius: of the ball.
-        random: what draws.
+        radius: radius of the ball.
+        random: generator of the random numbers.
     """
     width, top = columns * COLUMN, height(rows)
     walls: list[list[list[float]]] = []
@@ -101,7 +101,7 @@ def draw_course(
                 across, up = SLIDER_LENGTH * np.cos(tilt), SLIDER_LENGTH * np.sin(tilt)
                 add(SLIDER, [[x - across, y - up], [x + across, y + up]])
             elif row == 0 or there:
-                # As wide as its column: between two rims a ball could come to rest.
+                # A funnel is as wide as its column, because a ball could come to rest between two rims.
                 rims = column * COLUMN, (column + 1) * COLUMN
                 sides = [[[rim, y + DEPTH], [x + s * gap, y]] for s, rim in zip((-1, 1), rims, strict=True)]
                 add(FUNNEL, *sides, bounces=bounces)

@@ -1,4 +1,4 @@
-"""A ball that falls through a board, by the engine pymunk."""
+"""The physics of a ball that falls through a board, computed by the engine pymunk."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from lab.experiments.skip_intervals.funnel_course import COLUMN, FUNNEL, PLATFOR
 Floats = NDArray[np.float64]
 
 GRAVITY = 10.0
-"""Units per second squared (authors' tasks)."""
+"""The gravity in units per second squared (from the authors' tasks)."""
 DT = 1 / 60
-"""Seconds per step of the engine."""
+"""The duration of a step of the engine in seconds."""
 FRAME_EVERY = 6
-"""Steps per frame: a tenth of a second, as every third step of 1/30 in the authors' tasks."""
+"""The number of steps per frame. A frame is a tenth of a second; the authors' tasks take every third step of
+1/30."""
 LONGEST = 1500
-"""Steps after which a ball that has not arrived is given up (25 seconds, as in the authors' tasks)."""
+"""The number of steps after which a ball that has not arrived is given up. These are 25 seconds, as in the
+authors' tasks."""
 
 
 @dataclass(frozen=True)
 class Bounciness:
-    """Restitution of a ball's bounces: the share of its speed against the wall that it keeps.
+    """The restitution of a ball's bounces: the share of its speed against the wall that it keeps.
 
-    The larger one of ball's and wall's counts, as in the authors' engine.
+    The larger of the ball's and the wall's value counts, as in the authors' engine.
 
     Attributes:
-        ball: of the ball, so off anything.
-        lively: of every second funnel, at random.
-        dull: of the others.
+        ball: value of the ball; every bounce has at least this restitution.
+        lively: value of a funnel that bounces much, which half of the funnels do, at random.
+        dull: value of the other funnels.
     """
 
     ball: float
@@ -41,19 +43,19 @@ class Bounciness:
 
 STANDARD = Bounciness(ball=0.2, lively=0.6, dull=0.02)
 PERTURBED = Bounciness(ball=0.05, lively=0.02, dull=0.02)
-"""The thesis says zero; these are the values of the authors' tasks."""
+"""The perturbed physics, with the values of the authors' tasks. The thesis says zero."""
 
 
 def fall(course: Course, radius: float, bounciness: Bounciness, rest: int) -> tuple[Floats, int | None]:
-    """Places of the ball at every frame, ``[T, 2]``, and the platform that it ends on.
+    """Return the ball's place at every frame, ``[T, 2]``, and the platform on which it ends.
 
-    None when it touches no platform in time, or more than one until the end.
+    The platform is None if the ball touches no platform in time, or more than one until the end.
 
     Args:
         course: the board.
-        radius: of the ball.
-        bounciness: of ball and funnels.
-        rest: frames after the first touch of a platform.
+        radius: radius of the ball.
+        bounciness: restitution of ball and funnels.
+        rest: number of frames after the first touch of a platform.
 
     Raises:
         UserError: pymunk is not installed.
@@ -68,7 +70,7 @@ def fall(course: Course, radius: float, bounciness: Bounciness, rest: int) -> tu
     ball.position = (float(course.start[0]), float(course.start[1]))
     ball.velocity = (course.speed, 0.0)
     disc = pymunk.Circle(ball, radius)
-    disc.elasticity = 1.0  # the engine multiplies, so that a wall alone decides
+    disc.elasticity = 1.0  # The engine multiplies both values; with 1 here the wall's value decides.
     space.add(ball, disc)
     for wall, kind, lively in zip(course.walls.tolist(), course.kinds, course.lively, strict=True):
         segment = pymunk.Segment(space.static_body, tuple(wall[0]), tuple(wall[1]), THICK)

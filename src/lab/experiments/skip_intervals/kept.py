@@ -1,4 +1,4 @@
-"""Trajectories made once and kept, with a hash."""
+"""Storage of trajectories: they are made once and kept in a file with a hash."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from lab.files.sealed import sealed_or_made
 def kept(
     folder: Path, name: str, parameters: Mapping[str, Any], make: Callable[[], Trajectories]
 ) -> tuple[Trajectories, str]:
-    """Load the trajectories of these parameters, or make and keep them first; and their SHA-256.
+    """Load the trajectories of these parameters, or make and store them first; also return their SHA-256.
 
-    Frames are kept as bits, in a file of torch that carries its own hash.
+    Frames are stored as bits in a torch file that contains its own hash. A file without a hash, or of other
+    parameters, is made again.
 
     Raises:
-        UserError: the file is damaged or cannot be written. One without a hash, or of other parameters, is
-            made anew.
+        UserError: the file is damaged or cannot be written.
     """
     text = json.dumps(parameters, sort_keys=True)
     path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.pt"
@@ -53,7 +53,7 @@ def kept(
 
 
 def _fits(state: Any, parameters: str) -> bool:
-    """Whether a kept file has the trajectories of these parameters, whole."""
+    """Return whether a stored file has the complete trajectories of these parameters."""
     n_bits, n_frames = int(np.prod(state["shape"])), int(state["lengths"].sum())
     return bool(
         state["parameters"] == parameters

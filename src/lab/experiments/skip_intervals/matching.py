@@ -1,4 +1,4 @@
-"""Which true frame a prediction is matched with (thesis, section 2.2, algorithm 1)."""
+"""The matching of predictions with true frames (thesis, section 2.2, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 
 
 class Match(NamedTuple):
-    """What became of B predictions.
+    """The matches of B predictions.
 
     Attributes:
-        chosen: index of the candidate that each is matched with, ``[B]``.
-        loss: pixel-wise binary cross-entropy with that candidate, mean over pixels and channels, ``[B]``.
+        chosen: index of the candidate with which each prediction is matched, ``[B]``.
+        loss: binary cross-entropy with that candidate, averaged over pixels and channels, ``[B]``.
     """
 
     chosen: Tensor
@@ -22,9 +22,10 @@ class Match(NamedTuple):
 
 
 def losses(logits: Tensor, frames: Tensor) -> Tensor:
-    """Binary cross-entropy of each prediction with each of its candidates, ``[B, S]``, in one product.
+    """Return the binary cross-entropy of each prediction with each of its candidates, ``[B, S]``.
 
-    For a logit l and a pixel x it is softplus(l) - x l, and only the second term differs by candidate.
+    For a logit l and a pixel x it is softplus(l) - x l. Only the second term depends on the candidate, so one
+    matrix product computes all values.
 
     Args:
         logits: predictions, ``[B, C, h, w]``.
@@ -40,10 +41,10 @@ def match(logits: Tensor, frames: Tensor, valid: Tensor, at_random: Tensor | Non
 
     Args:
         logits: predictions before the sigmoid, ``[B, C, h, w]``.
-        frames: S candidates of each, ``[B, S, C, h, w]``, earliest first.
-        valid: which of them are frames of the trajectory, the first ones of each, ``[B, S]``.
-        at_random: numbers in [0, 1) where a prediction is matched with any of the valid candidates by equal
-            chance, and a negative number elsewhere, ``[B]``.
+        frames: S candidates of each prediction, ``[B, S, C, h, w]``, earliest first.
+        valid: whether each candidate is a frame of the trajectory, ``[B, S]``; the valid ones come first.
+        at_random: a number for each prediction, ``[B]``. A negative number gives the best match. A uniform
+            number in [0, 1) gives a random match; each valid candidate then has the same chance.
     """
     scores = losses(logits, frames)
     index = scores.detach().masked_fill(~valid, torch.inf).argmin(1)

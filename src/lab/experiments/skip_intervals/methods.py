@@ -1,4 +1,4 @@
-"""With which frames each method lets a prediction be matched (thesis, section 2.3.2)."""
+"""The methods: each says with which frames a prediction may be matched (thesis, section 2.3.2)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ilc.errors import UserError
 
 @dataclass(frozen=True)
 class Method:
-    """What may be matched.
+    """A method, which says with which frames a prediction may be matched.
 
     Attributes:
-        nearest: frames from the input to the first candidate.
-        farthest: frames from the input to the last candidate.
+        nearest: number of frames from the input to the first candidate.
+        farthest: number of frames from the input to the last candidate.
         explores: whether random matches come before the best ones.
     """
 
@@ -26,14 +26,16 @@ class Method:
     explores: bool
 
     def candidates(self, times: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
-        """Times of the candidates after ``times`` and which of them are no repetition, ``[B, S]`` each.
+        """Return the times of the candidates, and whether each candidate is valid, ``[B, S]`` each.
 
-        None lies behind the last frame. Deviation: a fixed step that would is matched with the last frame; in
-        the authors' code it is left out, so that a step of 2 may never learn the end.
+        No candidate lies after the last frame. A candidate that would is replaced by the last frame; it is
+        not valid, unless it is the first candidate. Deviation: a fixed step that would go beyond the last
+        frame is matched with the last frame. The authors' code leaves it out, so that a step of 2 may never
+        learn the end.
 
         Args:
-            times: of the inputs, ``[B]``.
-            last: of the trajectories' last frames, ``[B]``.
+            times: times of the inputs, ``[B]``.
+            last: times of the trajectories' last frames, ``[B]``.
         """
         steps = torch.arange(self.nearest, self.farthest + 1, device=times.device)
         ahead = times[:, None] + steps
@@ -43,14 +45,14 @@ class Method:
 
 
 def method_named(name: str, horizon: int) -> Method:
-    """The method of a config's ``method``.
+    """Return the method that a config names.
 
     Args:
         name: ``adaptive``, ``adaptive_without_exploration`` or ``fixed_K`` for steps of K frames.
-        horizon: the thesis's H: how far an adaptive step may go.
+        horizon: the thesis's H, the largest number of frames that an adaptive step may go ahead.
 
     Raises:
-        UserError: another name, or a horizon below 1.
+        UserError: the name is unknown, or the horizon is below 1.
     """
     if horizon < 1:
         raise UserError(f"horizon must be at least 1, got {horizon}")

@@ -1,4 +1,4 @@
-"""The sections of ``experiment=skip_intervals`` beside the data and the schedules."""
+"""The sections of ``experiment=skip_intervals`` other than the data and the schedules."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from lab.experiments.skip_intervals.simulator import Simulator
 
 @dataclass(frozen=True)
 class SimulatorOptions:
-    """The simulator; ``Simulator`` explains each.
+    """Options of the simulator, which ``Simulator`` explains.
 
     Attributes:
         architecture: ``simple``, ``strided`` or ``dilated``.
-        kernels: of every layer but the last.
-        residual: logits by which the input is copied.
+        kernels: number of kernels of every layer except the last.
+        residual: size of the logits that copy the input.
     """
 
     architecture: str
@@ -23,20 +23,20 @@ class SimulatorOptions:
     residual: float = 0.0
 
     def build(self) -> Simulator:
-        """A new simulator."""
+        """Return a new simulator."""
         return Simulator(self.architecture, self.kernels, self.residual)
 
 
 @dataclass(frozen=True)
 class StepOptions:
-    """How a step is taken, with Adam.
+    """Options of a step of the optimizer, which is Adam.
 
     Attributes:
-        warm_up: steps over which the learning rate rises to its value.
-        clip: norm that the gradient is cut to; null for none, as the thesis has it.
+        warm_up: number of steps over which the learning rate rises to its value.
+        clip: largest norm of the gradient; null for no clipping, as in the thesis.
 
     Raises:
-        UserError: a number out of range.
+        UserError: a number is out of range.
     """
 
     warm_up: int = 0

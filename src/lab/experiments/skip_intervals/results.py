@@ -1,4 +1,4 @@
-"""The committed runs, and whether methods may be compared at all."""
+"""The committed runs, and the condition under which methods are compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 FOLDER = Path("skip_intervals")
-"""Below the folder of committed files."""
+"""The folder of this experiment, below the folder of committed files."""
 DOMAINS = {"room_runner": "room runner", "funnel_board": "funnel board"}
 METHODS = {
     "adaptive": "adaptive",
@@ -17,26 +17,26 @@ METHODS = {
     "fixed_3": "fixed, 3 frames",
 }
 SCORE = "final/validation/accuracy"
-"""What methods are compared by: hard accuracy, mean of the last five evaluations."""
+"""The score by which methods are compared: the hard accuracy, as the mean of the last five evaluations."""
 CALLS = "final/validation/model_evaluations"
 AHEAD = 0.1
-"""By how much a method must beat the best shortcut before methods are compared ..."""
+"""The difference by which a method must beat the best shortcut before methods are compared."""
 SEEDS = 3
-"""... with each of so many seeds at least."""
+"""The smallest number of seeds. Each of the method's seeds must beat the best shortcut."""
 
 
 def made(results: Path) -> list[str]:
-    """The domains that runs were made of."""
+    """Return the domains that have runs."""
     return [name for name in DOMAINS if _path(results, name, "runs").exists()]
 
 
 def runs(results: Path, domain: str) -> pd.DataFrame:
-    """A row per run."""
+    """Read the runs of a domain, one row per run."""
     return pd.read_csv(_path(results, domain, "runs"))
 
 
 def trials(results: Path) -> dict[str, pd.DataFrame]:
-    """The completed trials of the searches on the room runner: method -> a row per trial."""
+    """Read the completed trials of the searches on the room runner, one row per trial, by method."""
     paths = {
         method: results / FOLDER / "search" / "room_runner" / f"{method}_trials.csv" for method in METHODS
     }
@@ -45,12 +45,12 @@ def trials(results: Path) -> dict[str, pd.DataFrame]:
 
 
 def methods_in(table: pd.DataFrame) -> list[str]:
-    """The methods of a table of runs or curves, in the order of ``METHODS``."""
+    """Return the methods of a table of runs or curves, in the order of ``METHODS``."""
     return [key for key in METHODS if key in set(table.method)]
 
 
 def curves(results: Path, domain: str) -> pd.DataFrame:
-    """A row per evaluation."""
+    """Read the curves of a domain, one row per evaluation."""
     return pd.read_csv(_path(results, domain, "curves"))
 
 
@@ -59,18 +59,18 @@ def _path(results: Path, domain: str, kind: str) -> Path:
 
 
 def best_shortcut(table: pd.DataFrame) -> tuple[str, float]:
-    """Name and accuracy of the best rule that looks at the first frame alone."""
+    """Return the name and the accuracy of the best rule that looks only at the first frame."""
     shortcuts = {str(key): value for key, value in table.iloc[0].items() if str(key).startswith("shortcut/")}
     best = max(shortcuts, key=lambda key: float(shortcuts[key]))
     return best.partition("/")[2], float(shortcuts[best])
 
 
 def bar(table: pd.DataFrame) -> float:
-    """The accuracy from which on a method has learnt more than shortcuts."""
+    """Return the accuracy from which on a method counts as having learned more than shortcuts."""
     return best_shortcut(table)[1] + AHEAD
 
 
 def passes(table: pd.DataFrame) -> bool:
-    """Whether some method beats the best shortcut by ten points with each of its three seeds or more."""
+    """Return whether some method beats the best shortcut by ten points with each of at least three seeds."""
     scores = table.groupby("method")[SCORE].agg(["min", "count"])
     return bool(((scores["min"] >= bar(table)) & (scores["count"] >= SEEDS)).any())

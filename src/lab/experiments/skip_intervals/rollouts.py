@@ -1,4 +1,4 @@
-"""What a simulator makes of first frames alone, and how well that tells the label (thesis, section 2.3)."""
+"""Rollouts of a simulator from first frames, and how well they predict the label (thesis, section 2.3)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from lab.experiments.skip_intervals.methods import Method
 from lab.experiments.skip_intervals.trajectories import Trajectories
 
 SEEN = 1.0
-"""Pixels of the object in all frames of a rollout together below which its end counts as blank."""
+"""A rollout counts as blank if all its frames together show less than this many pixels of the object."""
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """D calls of the simulator on each of N first frames.
+    """The results of D successive calls of the simulator from each of N first frames.
 
-    D is the 99th percentile of the calls that the matched truth takes, plus 1, as in the authors' code.
+    D is 1 plus the 99th percentile of the number of calls until a trajectory's last frame is matched, as in
+    the authors' code.
 
     Attributes:
         evidence: mass of the object for each label, summed over the D predictions, ``[N, n_classes]``.
-        times: of the true frames that predictions are matched with, ``[N, D]``; the last one repeats.
-        calls: until the match is the last frame, ``[N]``.
-        frames: predictions of the first trajectories, ``[shown, D, C, h, w]``.
+        times: times of the true frames with which predictions are matched, ``[N, D]``; the last one repeats.
+        calls: number of calls until the last frame is matched, ``[N]``.
+        frames: predictions for the first trajectories, ``[shown, D, C, h, w]``.
         loss: mean cross-entropy of the matches.
     """
 
@@ -47,14 +48,14 @@ def roll_out(
     method: Method,
     shown: int,
 ) -> Rollouts:
-    """Call the simulator on its own predictions until the truth has ended for nearly all trajectories.
+    """Call the simulator on its own predictions until nearly all trajectories have ended.
 
     Args:
-        simulator: frames to logits.
-        domain: says where the object is.
-        trajectories: to begin with and to match with.
-        method: what may be matched.
-        shown: how many trajectories to keep the predictions of.
+        simulator: function from frames to logits.
+        domain: domain that says where the object is.
+        trajectories: trajectories whose first frames are the inputs, and whose frames are the candidates.
+        method: method that says with which frames a prediction may be matched.
+        shown: number of trajectories whose predictions are kept.
     """
     rows = torch.arange(len(trajectories), device=trajectories.labels.device)
     last = trajectories.lengths - 1
@@ -86,11 +87,12 @@ def roll_out(
 
 
 def measures(rollouts: Rollouts, trajectories: Trajectories) -> dict[str, float]:
-    """Accuracies and what they cost.
+    """Return the accuracies and the cost of the rollouts.
 
-    ``accuracy`` counts the label with the most evidence, and a rollout without the object (``blank``) as
-    wrong. ``accuracy_soft`` is the authors': the share of the evidence that is the true label's, equal for
-    all labels where it is blank. ``model_evaluations`` are calls per trajectory, ``mean_skip`` is frames per
+    For ``accuracy`` the prediction is the label with the most evidence, and a rollout without the object
+    (``blank``) counts as wrong. ``accuracy_soft`` is the authors' measure: the share of the evidence that
+    belongs to the true label, and an equal share for all labels if there is no evidence.
+    ``model_evaluations`` is the number of calls per trajectory, and ``mean_skip`` the number of frames per
     call.
     """
     evidence, labels = rollouts.evidence, trajectories.labels

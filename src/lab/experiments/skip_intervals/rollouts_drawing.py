@@ -1,4 +1,4 @@
-"""Rollouts below the true frames they are matched with, and the skips between (thesis, 2.7 and 2.8)."""
+"""Drawings of rollouts below the true frames of their matches, and of the skips (thesis, 2.7 and 2.8)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from lab.figures.style import GREY, new_figure, stamp
 
 Numbers = NDArray[np.int64]
 FRAME = 0.4
-"""Width of a frame in inches."""
+"""The width of a frame in inches."""
 EMPTY, BETWEEN = 0.92, 0.7
-"""Greys where nothing is predicted, and between frames."""
+"""The greys of places without a prediction, and of the lines between frames."""
 
 
 def draw_rollouts(results: Path, name: str, labels: tuple[str, ...]) -> Figure:
-    """The first validation trajectories of a domain: the truth above, each call's prediction below its match.
+    """Draw the first validation trajectories of a domain, with each prediction below its match.
 
     Args:
         results: the folder of committed files.
-        name: of the domain.
-        labels: in words.
+        name: name of the domain.
+        labels: text of each label.
     """
     with np.load(results / FOLDER / f"{name}_rollouts.npz") as file:
         kept = dict(file)
@@ -52,18 +52,22 @@ def draw_rollouts(results: Path, name: str, labels: tuple[str, ...]) -> Figure:
 
 
 def skips(times: Numbers, calls: Numbers) -> list[Numbers]:
-    """Frames between the matches of successive calls, of every trajectory until its match is the last frame.
+    """Return the numbers of frames between successive matches, for each trajectory until its last frame.
 
     Args:
-        times: of the matches, ``[N, D]``.
-        calls: until then, ``[N]``; of a trajectory that needs more than D, those that there are.
+        times: times of the matches, ``[N, D]``.
+        calls: number of calls until the last frame is matched, ``[N]``. If it is above D, only the D known
+            matches are used.
     """
     steps = np.diff(times, axis=1, prepend=0)
     return [row[:n] for row, n in zip(steps, calls, strict=True)]
 
 
 def _pair(axes: Axes, frames: Numbers, predicted: Numbers, times: Numbers, columns: int) -> None:
-    """One trajectory: a column per true frame; below the axis how many frames each call went ahead."""
+    """Draw one trajectory with a column per true frame.
+
+    The numbers below the axis say how many frames each call went ahead.
+    """
     _, channels, height, width = frames.shape
     canvas = np.ones((2 * height + 1, columns * (width + 1) + 1, channels))
     canvas[:, : len(frames) * (width + 1) + 1] = BETWEEN

@@ -1,4 +1,4 @@
-"""What rooms, doors and the runner look like; all trajectories at once."""
+"""The pictures of rooms, doors and the runner, drawn for all trajectories at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class RoomSizes:
-    """Lengths in pixels.
+    """The lengths of a grid of rooms, in pixels.
 
     Attributes:
-        side: rooms on a side of the grid.
-        room_size: of a room.
-        wall: thickness.
+        side: number of rooms on a side of the grid.
+        room_size: side of a room.
+        wall: thickness of a wall.
         agent: side of the runner, and width of a door.
     """
 
@@ -29,25 +29,27 @@ class RoomSizes:
 
     @property
     def stride(self) -> int:
-        """From a room's corner to the next one's."""
+        """The distance from a room's corner to the next room's corner."""
         return self.room_size + self.wall
 
     @property
     def pixels(self) -> int:
-        """Side of a frame."""
+        """The side of a frame."""
         return self.side * self.stride - self.wall
 
 
 def floor_plans(
     ways: NDArray[np.int64], offsets: NDArray[np.int64], labels: NDArray[np.int64], sizes: RoomSizes
 ) -> Bytes:
-    """``[N, 3, pixels, pixels]``: white rooms, black walls, red and blue dead ends, yellow doors.
+    """Draw floor plans ``[N, 3, pixels, pixels]``.
+
+    Rooms are white, walls are black, dead ends are red and blue, and doors are yellow.
 
     Args:
         ways: row and column of each room on both ways, ``[N, 2, rooms, 2]``.
-        offsets: of the doors, from the corners of their rooms, ``[N, 2, rooms - 1]``.
-        labels: which of the ways ends in the red room, 1 for the second; ``[N]``.
-        sizes: in pixels.
+        offsets: offsets of the doors from the corners of their rooms, ``[N, 2, rooms - 1]``.
+        labels: the way that ends in the red room, 0 for the first and 1 for the second, ``[N]``.
+        sizes: lengths in pixels.
     """
     stride, n = sizes.stride, len(ways)
     index = np.arange(sizes.pixels)
@@ -63,7 +65,7 @@ def floor_plans(
             step = ways[:, w, k + 1] - ways[:, w, k]
             corner = ways[:, w, k] * stride
             along = corner + offsets[:, w, k, None]
-            # From as far as the runner is long inside of the room being left, to the end of the wall.
+            # The door begins one length of the runner inside the room that is left, and ends with the wall.
             low = np.where(step > 0, corner + sizes.room_size - sizes.agent, corner - sizes.wall)
             low = np.where(step == 0, along, low)
             high = np.where(step == 0, along + sizes.agent, low + sizes.agent + sizes.wall)
@@ -73,7 +75,11 @@ def floor_plans(
 
 
 def with_runner(plans: Bytes, places: Floats, sizes: RoomSizes) -> Bytes:
-    """``[N, T, 3, pixels, pixels]``: each plan with a green square at each of its places, ``[N, T, 2]``."""
+    """Draw each plan with a green square at each of its places ``[N, T, 2]``.
+
+    Returns:
+        Frames ``[N, T, 3, pixels, pixels]``.
+    """
     n, t = places.shape[:2]
     low = np.rint(places).astype(np.int64).clip(0, sizes.pixels - sizes.agent).reshape(n * t, 2)
     runner = _box(np.arange(sizes.pixels), low, low + sizes.agent).reshape(n, t, 1, *plans.shape[2:])
@@ -82,6 +88,9 @@ def with_runner(plans: Bytes, places: Floats, sizes: RoomSizes) -> Bytes:
 
 
 def _box(index: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """``[N, pixels, pixels]``: where row and column are at least ``low`` and below ``high``, ``[N, 2]``."""
+    """Return masks ``[N, pixels, pixels]`` of boxes.
+
+    Row and column in a box are at least ``low`` and below ``high``, ``[N, 2]`` each.
+    """
     inside = (index >= low[:, :, None]) & (index < high[:, :, None])
     return np.asarray(inside[:, 0, :, None] & inside[:, 1, None, :])

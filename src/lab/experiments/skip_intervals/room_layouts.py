@@ -1,4 +1,4 @@
-"""Floor plans of the room runner: two ways through a grid of rooms that do not meet."""
+"""Layouts of the room runner: two ways through a grid of rooms that share no room."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from ilc.errors import UserError
 Ints = NDArray[np.int64]
 STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 MOST_WAYS = 1000
-"""A million pairs take seconds to look through; with 4 rooms a grid of 3 has 80 ways, one of 5 has 456."""
+"""The largest number of ways: a million pairs take seconds to check. Ways of 4 rooms number 80 on a grid of
+side 3, and 456 on one of side 5."""
 
 
 @cache
 def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
-    """Every pair of ways of so many rooms each that share no room.
+    """Return every pair of ways of ``rooms`` rooms each that share no room, and the pairs' probabilities.
 
     Args:
-        side: of the square grid of rooms.
-        rooms: on each way, the first and the dead end included.
+        side: side of the square grid, in rooms.
+        rooms: number of rooms on each way, the first and the dead end included.
 
     Returns:
-        ``[L, 2, rooms, 2]``, row and column of each room on the runner's own way and on the other one, and
-        the probability of each pair, ``[L]``. With these the runner's own dead end is as often the nearer one
-        as the farther one, seen from its first room and from the first door: neither tells the label.
+        Row and column of each room on the runner's own way and on the other way, ``[L, 2, rooms, 2]``, and
+        the probability of each pair, ``[L]``. With these probabilities the runner's own dead end is the
+        nearer one as often as the farther one, both from its first room and from its first door. Neither
+        distance therefore predicts the label.
 
     Raises:
-        UserError: too many ways to look through, none that fit, or only such as tell the label.
+        UserError: there are too many ways to check, no two ways fit, or all pairs reveal the label.
     """
     ways: list[tuple[tuple[int, int], ...]] = []
     for row, column in product(range(side), repeat=2):
@@ -79,6 +81,9 @@ def _ways(begin: tuple[int, int], side: int, rooms: int) -> list[tuple[tuple[int
 
 
 def _nearer(plans: Ints, doubled: Ints) -> Ints:
-    """1 where a place (twice its coordinates) is nearer to its own dead end than to the other, -1 or 0."""
+    """Return 1 where a place is nearer to its own dead end than to the other, -1 where farther, else 0.
+
+    ``doubled`` holds the coordinates of the places times 2.
+    """
     own, other = (((2 * plans[:, way, -1] - doubled) ** 2).sum(1) for way in (0, 1))
     return np.asarray(np.sign(other - own))

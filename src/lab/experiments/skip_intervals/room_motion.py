@@ -1,4 +1,4 @@
-"""How the runner moves from waypoint to waypoint; all trajectories at once."""
+"""The motion of the runner from waypoint to waypoint, computed for all trajectories at once."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from lab.experiments.skip_intervals.room_frames import RoomSizes
 
 Floats = NDArray[np.float64]
 LONGEST = 100_000
-"""Steps after which a runner that has not arrived is given up."""
+"""The number of steps after which a runner that has not arrived is given up."""
 
 
 def waypoints(
     way: NDArray[np.int64], offsets: NDArray[np.int64], start: NDArray[np.int64], sizes: RoomSizes
 ) -> Floats:
-    """``[N, 2 (rooms - 1) + 1, 2]``: in front of each door, behind it, and deep in the dead end.
+    """Return waypoints ``[N, 2 (rooms - 1) + 1, 2]``: before each door, behind it, and inside the dead end.
 
     Args:
         way: row and column of each room, ``[N, rooms, 2]``.
-        offsets: of the doors, from the corners of their rooms, ``[N, rooms - 1]``.
-        start: of the runner, ``[N, 2]``.
-        sizes: in pixels.
+        offsets: offsets of the doors from the corners of their rooms, ``[N, rooms - 1]``.
+        start: start of the runner, ``[N, 2]``.
+        sizes: lengths in pixels.
     """
     stride, deep = sizes.stride, sizes.room_size - sizes.agent
     here, points = start.astype(float), []
@@ -48,21 +48,21 @@ def motion(
     rest: int,
     random: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Places of N runners at their frames, ``[N, T, 2]``, and how many frames each has, ``[N]``.
+    """Return the places of N runners at their frames, ``[N, T, 2]``, and their numbers of frames, ``[N]``.
 
-    A force pulls towards the next waypoint, against a drag. A waypoint is reached by coming as near as a step
-    is long, and that step ends at it. Two waypoints belong to each room.
+    A force pulls a runner towards the next waypoint, and a drag slows it. A waypoint is reached when it is no
+    farther away than the length of the step; the step then ends there. Each room has two waypoints.
 
     Args:
         waypoints: ``[N, W, 2]``, two for each room but the last, which has one.
         start: ``[N, 2]``.
-        forces: in each room, ``[N, rooms]``.
+        forces: force in each room, ``[N, rooms]``.
         drag: share of the velocity that is lost per unit of time.
         noise: standard deviation of the noise on the acceleration.
         dt: duration of a step.
-        frames_every: steps per frame.
-        rest: frames after the arrival.
-        random: for the noise.
+        frames_every: number of steps per frame.
+        rest: number of frames after the arrival.
+        random: generator of the noise.
     """
     n, n_waypoints, _ = waypoints.shape
     each = np.arange(n)
@@ -71,7 +71,7 @@ def motion(
     arrived = np.full(n, -1)
     frames = [place]
     for step in range(1, LONGEST):
-        for _ in range(2):  # a waypoint may be where the runner is already
+        for _ in range(2):  # the runner may already be at a waypoint
             way = waypoints[each, np.minimum(target, n_waypoints - 1)] - place
             target += (np.abs(way).max(1) < 1e-9) & (target < n_waypoints)
         way = waypoints[each, np.minimum(target, n_waypoints - 1)] - place

@@ -1,4 +1,4 @@
-"""The room runner: rooms, one door from each to the next, and a runner until the dead end (thesis, 2.3.1)."""
+"""The room runner: a runner goes from room to room, through doors, to a dead end (thesis, section 2.3.1)."""
 
 from __future__ import annotations
 
@@ -20,40 +20,42 @@ from lab.experiments.skip_intervals.trajectories import Trajectories
 from lab.machine.seeding import seed_for
 
 CHUNK = 100
-"""Trajectories drawn at a time."""
+"""The number of trajectories that are drawn at once."""
 
 
 class RoomRunner:
-    """Will the runner end in the red or in the blue room? Labels 0 and 1.
+    """The domain in which a runner ends in the red room (label 0) or in the blue room (label 1).
 
-    A square grid of rooms holds two ways that do not meet. On each a door leads from every room to the next;
-    it protrudes into the room that is left, so that its direction is visible whoever stands in it. The last
-    rooms of both ways are coloured, one red, one blue, by a fair coin. The runner follows one way: along the
-    wall until it faces the door, then straight through. Its force is drawn anew in each room, unseen.
+    A square grid of rooms holds two ways that share no room. On each way a door leads from every room to
+    the next. The door protrudes into the room that is left, so that its direction is visible even if the
+    runner stands in it. The last room of one way is red and that of the other is blue; a fair coin decides
+    which. The runner follows one way: in each room it goes along the wall until it faces the door, then
+    straight through. Its force is drawn again in each room and is not visible.
 
-    Deviation: the grid is square, and pairs of ways are weighted so that the coloured room nearest the runner
-    or its first door is the right one half of the time. With ``drag=1/dt`` and no noise the runner moves by
-    whole pixels (the small scale); the thesis has noise on the acceleration, of a size it does not say.
+    Deviation: the grid is square, and pairs of ways are weighted so that the coloured room nearest to the
+    runner, or to its first door, is the right one half of the time. With ``drag=1/dt`` and no noise the
+    runner moves by whole pixels, which is the small scale. The thesis has noise on the acceleration and does
+    not say its size.
 
     Args:
-        data_dir: trajectories are kept below it in ``skip_intervals/``.
-        generation_seed: of the trajectories.
-        n_train: trajectories to learn from.
-        n_validation: trajectories held out.
-        rooms: on each way, the first and the dead end included.
-        side: rooms on a side of the grid.
-        room_size: of a room, in pixels.
-        wall: its thickness in pixels.
+        data_dir: folder in which trajectories are kept, below ``skip_intervals/``.
+        generation_seed: seed of the trajectories.
+        n_train: number of trajectories to learn from.
+        n_validation: number of trajectories held out.
+        rooms: number of rooms on each way, the first and the dead end included.
+        side: number of rooms on a side of the grid.
+        room_size: side of a room in pixels.
+        wall: thickness of a wall in pixels.
         agent: side of the runner, and width of the doors, in pixels.
-        forces: that pull the runner, in pixels per dt squared; one of them in each room.
-        drag: by which its velocity is slowed, per dt.
-        noise: standard deviation of the noise on its acceleration.
+        forces: forces that may pull the runner, in pixels per dt squared; one is drawn for each room.
+        drag: drag that slows the runner, per dt.
+        noise: standard deviation of the noise on the runner's acceleration.
         dt: duration of a step.
-        frames_every: steps between two frames.
-        rest: frames at the end in which it stands still.
+        frames_every: number of steps between two frames.
+        rest: number of frames at the end in which the runner stands still.
 
     Raises:
-        UserError: a number out of range.
+        UserError: a number is out of range.
     """
 
     n_classes = 2
@@ -91,11 +93,11 @@ class RoomRunner:
             )
         if not 2 <= rooms <= side * side // 2:
             raise UserError(f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}")
-        layouts(side, rooms)  # Refuses what cannot be drawn, before anything is.
+        layouts(side, rooms)  # This call raises an error now if no layout fits.
         self.rooms, self.sizes = rooms, RoomSizes(side, room_size, wall, agent)
         self.forces, self.drag, self.noise, self.dt = list(forces), drag, noise, dt
         self.frames_every, self.rest = frames_every, rest
-        # Everything on which the trajectories depend: they are kept, and known again, by these values.
+        # The trajectories depend on all these values and are stored under them.
         parameters = {
             "generation_seed": generation_seed,
             "n_train": n_train,
@@ -131,14 +133,14 @@ class RoomRunner:
         )
 
     def evidence(self, frames: Tensor, first: Tensor) -> Tensor:
-        """Green above a quarter within the red and within the blue room of the first frame."""
+        """Return the green above a quarter within the red and within the blue room of the first frame."""
         red, green, blue = frames.unbind(1)
         runner = green * (1 - red) * (1 - blue)
         runner = runner * (runner > 0.25)
         return torch.stack([(runner * room).sum((1, 2)) for room in _coloured(first)], 1)
 
     def shortcuts(self, trajectories: Trajectories) -> dict[str, float]:
-        """Accuracy of the coloured room nearest the runner, and nearest the door of its first room."""
+        """Return the accuracies of guessing the coloured room nearest to the runner, or to its first door."""
         rows = torch.arange(len(trajectories))
         first = trajectories.at(rows, torch.zeros_like(rows))
         red, green, blue = first.unbind(1)
@@ -146,7 +148,7 @@ class RoomRunner:
         doors = red * green * (1 - blue)
         centres = [_centre(room) for room in _coloured(first)]
         here = _centre(runner)
-        # The door that protrudes into the runner's room; a room and its walls are so large at most.
+        # Find the door that protrudes into the runner's room. A room with one wall has the size ``stride``.
         stride = self.sizes.stride
         room = (here / stride).long()
         index = torch.arange(self.sizes.pixels)
@@ -169,7 +171,7 @@ class RoomRunner:
     def _draw(
         self, n: int, random: np.random.Generator
     ) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
-        """Frames, lengths and labels of n trajectories."""
+        """Draw the frames, lengths and labels of n trajectories."""
         plans, chances = layouts(self.sizes.side, self.rooms)
         ways = plans[random.choice(len(plans), n, p=chances)]
         deep = self.sizes.room_size - self.sizes.agent
@@ -193,20 +195,20 @@ class RoomRunner:
 
 
 def _coloured(first: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the red and the blue room are in true first frames, ``[N, h, w]`` each."""
+    """Return masks of the red and of the blue room in true first frames, ``[N, h, w]`` each."""
     red, green, blue = first.unbind(1)
     return red * (1 - green) * (1 - blue), blue * (1 - green) * (1 - red)
 
 
 def _centre(mask: Tensor) -> Tensor:
-    """Row and column of the centre of each mask, ``[N, 2]``."""
+    """Return the row and the column of the centre of each mask, ``[N, 2]``."""
     index = torch.arange(mask.shape[1]).float()
     rows, columns = (mask.sum((2, 1)[axis]) @ index for axis in (0, 1))
     return torch.stack([rows, columns], 1) / mask.sum((1, 2))[:, None].clamp(min=1)
 
 
 def _share_right(place: Tensor, centres: Sequence[Tensor], labels: Tensor) -> float:
-    """Accuracy of the nearest centre; a tie is half right."""
+    """Return the accuracy of guessing the nearest centre; a tie counts as half right."""
     distances = torch.stack([(place - centre).square().sum(1) for centre in centres], 1)
     right = distances.gather(1, labels[:, None]).squeeze(1)
     wrong = distances.gather(1, 1 - labels[:, None]).squeeze(1)

@@ -1,4 +1,4 @@
-"""What changes over training, by the share of all optimizer steps that is over."""
+"""Schedules: values that change over training, by the share of all optimizer steps already taken."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ilc.errors import UserError
 
 @dataclass(frozen=True)
 class Stages:
-    """The course of training, in stages; one value of each list belongs to each stage.
+    """The stages of training; each list has one value per stage.
 
     Attributes:
-        shares: of all steps; they sum to 1.
-        calls: of the simulator in a window, which begins anywhere in a trajectory; 0 for whole trajectories
-            from their first frame, as the thesis trains.
-        batch_sizes: windows, or trajectories, per step.
+        shares: share of all steps; the shares sum to 1.
+        calls: number of calls of the simulator in a window, which begins anywhere in a trajectory; 0 for
+            whole trajectories from their first frame, as in the thesis.
+        batch_sizes: number of windows, or of trajectories, per step.
         lr: learning rate.
 
     Raises:
-        UserError: lists of different lengths, or a number out of range.
+        UserError: the lists have different lengths, or a number is out of range.
     """
 
     shares: Sequence[float]
@@ -41,7 +41,7 @@ class Stages:
             )
 
     def at(self, share: float) -> int:
-        """Which stage it is when this share of all steps is over."""
+        """Return the number of the stage after this share of all steps."""
         end = 0.0
         for stage, length in enumerate(self.shares):
             end += length
@@ -52,13 +52,13 @@ class Stages:
 
 @dataclass(frozen=True)
 class Exploration:
-    """Random matches instead of the best one, at first.
+    """Random matches, which replace the best ones at the beginning of training.
 
     Attributes:
-        share: of all steps over which the probability of a random match falls from 1 to 0, linearly.
+        share: share of all steps over which the probability of a random match falls linearly from 1 to 0.
 
     Raises:
-        UserError: out of range.
+        UserError: the share is out of range.
     """
 
     share: float
@@ -68,21 +68,21 @@ class Exploration:
             raise UserError(f"exploration.share must be in [0, 1], got {self.share}")
 
     def at(self, share: float) -> float:
-        """Probability of a random match when this share of all steps is over."""
+        """Return the probability of a random match after this share of all steps."""
         return max(0.0, 1.0 - share / self.share) if self.share else 0.0
 
 
 @dataclass(frozen=True)
 class ScheduledSampling:
-    """True frames as the next input, rather than the prediction, at first.
+    """True frames as inputs, which replace the predictions at the beginning of training.
 
     Attributes:
-        kind: ``inverse``, as the authors' code has it: 1 / (1 + s / length); or ``linear``.
+        kind: ``inverse``, which is 1 / (1 + s / length) as in the authors' code, or ``linear``.
         start: share of all steps before which every input is a true frame.
-        length: share of all steps on which the fall is scaled; with ``linear`` it is over after it.
+        length: share of all steps that scales the fall; with ``linear`` the fall ends after this share.
 
     Raises:
-        UserError: another kind, or a number out of range.
+        UserError: the kind is unknown, or a number is out of range.
     """
 
     kind: str
@@ -99,6 +99,6 @@ class ScheduledSampling:
             )
 
     def at(self, share: float) -> float:
-        """Probability of a true frame when this share of all steps is over."""
+        """Return the probability of a true frame after this share of all steps."""
         over = max(0.0, share - self.start) / self.length
         return 1 / (1 + over) if self.kind == "inverse" else max(0.0, 1.0 - over)

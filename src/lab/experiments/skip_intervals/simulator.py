@@ -1,4 +1,4 @@
-"""The simulator f, from a frame to a later one: seven convolutions (thesis, appendix A.1)."""
+"""The simulator f, which predicts a later frame from a frame by seven convolutions (thesis, appendix A.1)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ ARCHITECTURES = ("simple", "strided", "dilated")
 
 
 class Simulator(nn.Module):
-    """``[B, C, h, w]`` in [0, 1] to the logits of a later frame, of the same shape.
+    """A network from frames ``[B, C, h, w]`` in [0, 1] to the logits of later frames, of the same shape.
 
-    He's initialisation, without biases at the start. The strided one downsamples at the second layer and
-    comes back at the fourth, a transposed convolution of 5 x 5 as in the authors' code.
+    Weights have He's initialisation and biases begin at zero. The strided architecture downsamples at the
+    second layer and upsamples at the fourth, a transposed convolution of 5 x 5 as in the authors' code.
 
     Args:
         architecture: one of ``ARCHITECTURES``.
-        kernels: of every layer but the last.
-        residual: Deviation: so many times 2x - 1 is added to the logits, for an input x, and the last layer
-            begins at a tenth; untrained it then copies its input. 0 leaves this out, as the thesis does.
-        channels: C.
+        kernels: number of kernels of every layer except the last.
+        residual: Deviation: ``residual * (2x - 1)`` is added to the logits, for an input x, and the last
+            layer begins at a tenth of its initialisation. The untrained simulator then copies its input. 0
+            leaves this out, as in the thesis.
+        channels: C, the number of channels.
 
     Raises:
-        UserError: an unknown architecture, a number out of range.
+        UserError: the architecture is unknown, or a number is out of range.
     """
 
     def __init__(self, architecture: str, kernels: int, residual: float = 0.0, channels: int = 3) -> None:
@@ -65,13 +66,13 @@ class Simulator(nn.Module):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, frames: Tensor) -> Tensor:
-        """Logits of the prediction."""
+        """Return the logits of the prediction."""
         height, width = frames.shape[-2:]
         frames = frames.contiguous(memory_format=torch.channels_last)
         maps = frames
         for layer in self.wide:
             maps = F.relu(layer(maps))
-        # An odd size comes back from the stride one too large.
+        # After the stride, an odd size has become larger by one.
         maps = torch.cat([maps[..., :height, :width], frames], 1)
         logits: Tensor = self.out(F.relu(self.mix(maps)))
         return logits + self.residual * (2 * frames - 1) if self.residual else logits

@@ -1,4 +1,4 @@
-"""Rollouts as a picture: the truth in the upper row of each pair, what was predicted below it."""
+"""Pictures of rollouts: in each pair of rows the truth is above, and the predictions are below."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from lab.experiments.skip_intervals.rollouts import Rollouts
 from lab.experiments.skip_intervals.trajectories import Trajectories
 
 LONGEST = 16
-"""Columns at most."""
+"""The largest number of predictions in a row."""
 HEIGHT = 80
-"""Pixels that a frame is enlarged to, about."""
+"""The approximate height in pixels to which a frame is enlarged."""
 MARGIN = 2
 
 
 def strip(rollouts: Rollouts, trajectories: Trajectories) -> Tensor:
-    """``[height, width, C]``, uint8: first frame, then predictions below the frames they are matched with."""
+    """Return a picture ``[height, width, C]``, uint8: predictions below the frames of their matches.
+
+    The first column of each row is the first frame.
+    """
     n = len(rollouts.frames)
     rows = torch.arange(n, device=rollouts.times.device)
     predicted = rollouts.frames[:, :LONGEST]
@@ -30,15 +33,15 @@ def strip(rollouts: Rollouts, trajectories: Trajectories) -> Tensor:
     scale = max(1, HEIGHT // pairs.shape[-2])
     large = pairs.repeat_interleave(scale, -1).repeat_interleave(scale, -2)
     framed = F.pad(large, (MARGIN, MARGIN, MARGIN, MARGIN), value=0.5)
-    # More room below each pair than within it.
+    # There is more space below each pair than within it.
     framed[1::2] = F.pad(framed[1::2, :, :, : -2 * MARGIN], (0, 0, 0, 2 * MARGIN), value=0.5)
     tiled = framed.permute(0, 3, 1, 4, 2).flatten(2, 3).flatten(0, 1)
     return (255 * tiled).round().to(torch.uint8).cpu()
 
 
 def png(picture: Tensor) -> bytes:
-    """A picture ``[height, width, C]`` as a PNG file."""
-    from PIL import Image  # Not needed before the first evaluation.
+    """Return a picture ``[height, width, C]`` as a PNG file."""
+    from PIL import Image  # Imported here, because nothing before the first evaluation needs it.
 
     buffer = io.BytesIO()
     Image.fromarray(picture.numpy()).save(buffer, "png", optimize=True)

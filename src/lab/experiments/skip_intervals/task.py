@@ -1,4 +1,4 @@
-"""A simulator of frames that learns which frames to skip."""
+"""The task of a simulator of frames that learns which frames to skip."""
 
 from __future__ import annotations
 
@@ -23,30 +23,32 @@ from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.task import Metrics
 
 SHOWN = 6
-"""Validation trajectories whose rollouts are drawn."""
+"""The number of validation trajectories whose rollouts are drawn."""
 LAST = 5
-"""Evaluations at the end whose mean the summary has, as what training comes to."""
+"""The number of last evaluations whose mean is the final result in the summary."""
 
 
 class SkipIntervalsTask:
-    """An epoch is ``steps_per_epoch`` optimizer steps; each unrolls the simulator on a batch of windows.
+    """A ``Task`` whose epoch is ``steps_per_epoch`` steps; each unrolls the simulator on a batch of windows.
 
     Args:
-        run: what every run has.
-        device: where to train.
-        dataset: makes the domain.
+        run: options that every run has.
+        device: device to train on.
+        dataset: section that makes the domain.
         method: a name that ``method_named`` knows.
-        horizon: how many frames ahead an adaptive step may be matched.
-        steps_per_epoch: optimizer steps.
-        simulator: the network.
-        stages: windows, batches and learning rates over the course of training.
-        exploration: random matches, of the method ``adaptive``.
-        sampling: true frames as inputs.
-        optimizer: how steps are taken.
-        perturbed_share: of all steps, at first, that learn from the domain's perturbed trajectories.
+        horizon: largest number of frames ahead for a match of an adaptive step.
+        steps_per_epoch: number of optimizer steps per epoch.
+        simulator: options of the network.
+        stages: schedule of windows, batch sizes and learning rates.
+        exploration: schedule of random matches, for the method ``adaptive``.
+        sampling: schedule of true frames as inputs.
+        optimizer: options of the optimizer's steps.
+        perturbed_share: share of all steps, at the beginning, that learn from the domain's perturbed
+            trajectories.
 
     Raises:
-        UserError: an unknown method, a number out of range, a domain without perturbed trajectories.
+        UserError: the method is unknown, a number is out of range, or the domain has no perturbed
+            trajectories although ``perturbed_share`` asks for them.
     """
 
     def __init__(
@@ -91,8 +93,9 @@ class SkipIntervalsTask:
         """Take ``steps_per_epoch`` steps.
 
         Returns:
-            ``train/loss``, the mean over the epoch; ``train/model_evaluations``, all calls of the simulator
-            since the beginning that had something to predict; ``train/mean_skip``, frames per call now.
+            ``train/loss``, the mean over the epoch; ``train/model_evaluations``, the number of calls of the
+            simulator since the beginning that had a frame to predict; and ``train/mean_skip``, the mean
+            number of frames per call in this epoch.
 
         Raises:
             UserError: the loss is no longer finite.
@@ -137,7 +140,10 @@ class SkipIntervalsTask:
         }
 
     def _windows(self, learned: Trajectories, calls: int, n: int) -> tuple[Tensor, Tensor]:
-        """Trajectories and times where windows begin: anywhere but at the end, or at the first frame."""
+        """Draw the trajectories and the times at which windows begin.
+
+        If ``calls`` is 0, a window begins at the first frame, else at any frame except the last.
+        """
         rows = torch.randint(len(learned), (n,)).to(self.device)
         last = learned.lengths[rows] - 1
         if calls == 0:
@@ -145,18 +151,18 @@ class SkipIntervalsTask:
         return rows, (torch.rand(n).to(self.device) * last).long().minimum(last - 1)
 
     def evaluate(self) -> Metrics:
-        """``measures`` of rollouts from the first frames of the validation trajectories."""
+        """Return ``measures`` of rollouts from the first frames of the validation trajectories."""
         self.model.eval()
         rollouts = roll_out(self.model, self.domain, self.validation, self.method, SHOWN)
         self._pictures = {"rollouts": png(strip(rollouts, self.validation))}
         return {f"validation/{name}": value for name, value in measures(rollouts, self.validation).items()}
 
     def pictures(self) -> dict[str, bytes]:
-        """``rollouts``: truth and predictions of the last evaluation, as a PNG file."""
+        """Return the picture ``rollouts``: truth and predictions of the last evaluation, as a PNG file."""
         return self._pictures
 
     def remarks(self, evaluations: Sequence[Metrics], selected: Metrics) -> dict[str, Any]:
-        """The best evaluation by accuracy, the mean of the last five, and the shortcuts' accuracies."""
+        """Return the best evaluation by accuracy, the mean of the last five, and shortcuts' accuracies."""
         best = max(evaluations, key=lambda metrics: metrics["validation/accuracy"])
         final = evaluations[-LAST:]
         keys = [key for key in selected if key.startswith("validation/")]
@@ -167,7 +173,7 @@ class SkipIntervalsTask:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """Simulator, optimizer and counts."""
+        """Return the state of the simulator and of the optimizer, and the counts."""
         return {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -176,7 +182,7 @@ class SkipIntervalsTask:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from a state that ``state_dict`` returned."""
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.evaluations = state["step"], state["evaluations"]

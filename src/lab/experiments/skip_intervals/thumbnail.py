@@ -12,14 +12,14 @@ from lab.experiments.skip_intervals.results import FOLDER
 from lab.figures.thumbnails import new_thumbnail
 
 SHOWN = 2
-"""Trajectories, the first ones."""
+"""The number of first trajectories to show."""
 
 GAP = 2
-"""Pixels."""
+"""The gap between pictures, in pixels."""
 
 
 def draw(results: Path) -> Figure:
-    """A row per trajectory: its first frame, and all frames merged."""
+    """Draw one row per trajectory: its first frame, and all frames merged."""
     with np.load(results / FOLDER / "room_runner.npz") as kept:
         ways = [kept["frames"][i, : kept["lengths"][i]].astype(float) for i in range(SHOWN)]
     figure, axes = new_thumbnail("first frame          all frames")

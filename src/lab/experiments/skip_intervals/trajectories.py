@@ -1,4 +1,4 @@
-"""Sequences of frames, one behind the other, each with a label of how it ends."""
+"""Trajectories: sequences of frames, each with a label that says how it ends."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Trajectories:
-    """N trajectories, F frames in all, C colour channels that are 0 or 1.
+    """N trajectories with F frames in total; each has C colour channels that are 0 or 1.
 
     Attributes:
-        frames: ``[F, C, height, width]``, uint8; those of one trajectory follow each other.
-        begins: where each trajectory begins in ``frames``, ``[N]``.
-        lengths: frames of each, ``[N]``.
-        labels: how each ends, ``[N]``.
+        frames: ``[F, C, height, width]``, uint8; the frames of one trajectory follow each other.
+        begins: index in ``frames`` at which each trajectory begins, ``[N]``.
+        lengths: number of frames of each trajectory, ``[N]``.
+        labels: label of each trajectory, which says how it ends, ``[N]``.
     """
 
     frames: Tensor
@@ -28,22 +28,25 @@ class Trajectories:
         return len(self.labels)
 
     def at(self, rows: Tensor, times: Tensor) -> Tensor:
-        """Frames of trajectories ``rows`` at ``times`` from 0, both ``[...]``; float ``[..., C, h, w]``."""
+        """Return the frames, float ``[..., C, h, w]``, of trajectories ``rows`` at ``times``.
+
+        Both arguments are ``[...]``; times count from 0.
+        """
         return self.frames[self.begins[rows] + times].float()
 
     def share_of_most_frequent(self) -> float:
-        """Share of these trajectories that have their most frequent label: the best constant's accuracy."""
+        """Return the share of the most frequent label, which is the accuracy of the best constant."""
         return float(self.labels.bincount().max() / len(self))
 
     def between(self, begin: int, end: int) -> Trajectories:
-        """The trajectories from ``begin`` up to ``end``."""
+        """Return the trajectories from ``begin`` up to, but not including, ``end``."""
         lengths = self.lengths[begin:end]
         first = int(self.begins[begin])
         frames = self.frames[first : first + int(lengths.sum())]
         return Trajectories(frames, self.begins[begin:end] - first, lengths, self.labels[begin:end])
 
     def to(self, device: torch.device) -> Trajectories:
-        """The same on a device."""
+        """Return the trajectories on a device."""
         return Trajectories(
             self.frames.to(device), self.begins.to(device), self.lengths.to(device), self.labels.to(device)
         )

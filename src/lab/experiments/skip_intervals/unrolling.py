@@ -1,4 +1,4 @@
-"""The loss of a simulator that is fed with what it predicted (thesis, algorithms 1 and 3)."""
+"""The loss of a simulator whose inputs are its own predictions (thesis, algorithms 1 and 3)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lab.experiments.skip_intervals.trajectories import Trajectories
 
 
 class Unrolled(NamedTuple):
-    """What came of B windows.
+    """The results of unrolling the simulator on B windows.
 
     Attributes:
-        loss: mean over all calls that had something to predict.
-        evaluations: how many these were.
-        frames: how many frames they went ahead.
+        loss: mean loss over all calls that had a frame to predict.
+        evaluations: number of these calls.
+        frames: number of frames that these calls went ahead.
     """
 
     loss: Tensor
@@ -37,15 +37,15 @@ def unrolled(
     truth: float,
     random: float,
 ) -> Unrolled:
-    """Call the simulator again and again and match every prediction; gradients pass through all calls.
+    """Call the simulator repeatedly and match every prediction; gradients pass through all calls.
 
     Args:
-        simulator: frames to logits.
-        trajectories: to match with.
-        rows: which of them, ``[B]``.
-        times: of the first inputs, ``[B]``; none is a last frame.
-        method: what may be matched.
-        calls: at most so many; 0 goes on until every trajectory has ended.
+        simulator: function from frames to logits.
+        trajectories: trajectories whose frames are the inputs and the candidates.
+        rows: numbers of the trajectories, ``[B]``.
+        times: times of the first inputs, ``[B]``; none may be a last frame.
+        method: method that says with which frames a prediction may be matched.
+        calls: largest number of calls; with 0 they go on until every trajectory has ended.
         truth: probability that the next input is the matched true frame rather than the prediction.
         random: probability of a random match.
     """
@@ -74,6 +74,9 @@ def unrolled(
 
 
 def _coins(n: int, chance: float, device: torch.device) -> Tensor:
-    """A uniform number in [0, 1) with this chance, else -1; drawn on the CPU, which a run can restore."""
+    """Draw uniform numbers in [0, 1) with this chance each, else -1.
+
+    They are drawn on the CPU, whose random state a run can restore.
+    """
     drawn = torch.rand(2, n)
     return torch.where(drawn[0] < chance, drawn[1], -torch.ones(())).to(device)

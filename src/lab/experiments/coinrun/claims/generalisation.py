@@ -23,7 +23,7 @@ from lab.figures.claims import Claim
 
 
 def claims(results: Path) -> list[Claim]:
-    """Figures 10 and 18 and the appendix's remark on weight decay."""
+    """Return the claims of figures 10 and 18, and that of the appendix's remark on weight decay."""
     trials = read_trials(results)
     return [_generalisation(results, trials), _decay(trials)]
 
@@ -57,12 +57,14 @@ def _generalisation(results: Path, trials: pd.DataFrame) -> Claim:
 
 
 def _verdict(by_budget: list[set[str]]) -> str:
-    """That of the longest budget; the mask has to be better than both, and is worse if worse than either.
+    """Return the verdict, which is mainly that of the longest budget.
 
-    "In part" at most: small students, which still get better where the budget ends (table ``coinrun_pilot``).
+    The mask must be better than both other methods. It counts as worse if it is worse than either. The
+    verdict is "in part" at best, because the students are small and still improve when the budget ends
+    (table ``coinrun_pilot``).
 
     Args:
-        by_budget: the verdicts against both, the shortest budget first.
+        by_budget: the verdicts against both methods, the shortest budget first.
     """
     *_, longest = by_budget
     if "not reproduced" in longest:
@@ -73,7 +75,11 @@ def _verdict(by_budget: list[set[str]]) -> str:
 
 
 def _decay(trials: pd.DataFrame) -> Claim:
-    """Both searches had the switch; what they drew depended on what they had seen, so "in part" at most."""
+    """Return the claim on weight decay.
+
+    Both searches could switch the second update on. Their draws depended on earlier trials, so the verdict is
+    "in part" at best.
+    """
     parts, better = [], []
     tops: dict[str, int] = {}
     for method, name in METHODS.items():

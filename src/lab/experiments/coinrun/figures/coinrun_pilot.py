@@ -11,7 +11,7 @@ STEPS_PER_EPOCH = 64
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per configuration, a column per budget in steps: validation KL at its end."""
+    """Return the validation KL at the end of each budget: rows are configurations, columns are budgets."""
     runs = pd.read_csv(results / RUNS)
     runs["steps"] = STEPS_PER_EPOCH * runs["trainer.max_epochs"]
     keys = {"threshold": runs["aggregator.agreement_threshold"], "lr": runs["optimizer.lr"]}

@@ -31,7 +31,11 @@ TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def draw(results: Path) -> Figure:
-    """Left the paper's choice by test data, then new seeds of ours by validation levels, then all trials."""
+    """Draw three panels of configurations.
+
+    The left panel shows the paper's choice by test data, the middle one our choice by validation levels on
+    new seeds, and the right one all trials.
+    """
     trials, last = read_trials(results), read_finalists_ends(results)
     figure = new_figure(n_columns=3, width=3.6)
     oracle, fresh, every = figure.subplots(1, 3)
@@ -78,7 +82,7 @@ def draw(results: Path) -> Figure:
 
 
 def _columns(axes: Axes, found: dict[str, pd.Series], names: dict[str, str]) -> None:
-    """A column of points per method, side by side so that none hides another, and their median."""
+    """Draw a column of points per method, side by side so that all are visible, and their median."""
     for x, (method, values) in enumerate(found.items()):
         across = x + np.linspace(-0.2, 0.2, len(values)) if len(values) > 1 else [x]
         axes.plot(across, values, MARKERS[method], color=COLORS[method], ms=6)

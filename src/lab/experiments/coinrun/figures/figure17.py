@@ -13,7 +13,7 @@ ROWS = {"easy": "easy", "hard": "hard (used here)"}
 
 
 def draw(results: Path) -> Figure:
-    """A row per mode, a column per level, from ``coinrun/levels.npz``."""
+    """Draw a row per mode and a column per level, from ``coinrun/levels.npz``."""
     with np.load(results / "coinrun" / "levels.npz", allow_pickle=False) as stored:
         levels, frames = stored["levels"], {mode: stored[mode] for mode in ROWS}
     figure = new_figure(n_columns=len(levels), n_rows=len(ROWS), width=1.6, height=1.7)

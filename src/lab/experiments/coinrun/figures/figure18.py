@@ -19,7 +19,11 @@ TICKS = (0.1, 0.15, 0.2, 0.3)
 
 
 def draw(results: Path) -> Figure:
-    """Left training, right test: mean over the ten configurations, the interval shaded, each one thin."""
+    """Draw the training divergence on the left and the test divergence on the right.
+
+    Thick lines are the mean over the ten configurations, shaded with its interval. Thin lines are the
+    configurations.
+    """
     rows = read_finalists(results)
     figure = new_figure(n_columns=2)
     panels = figure.subplots(1, 2, sharey=True)
@@ -52,6 +56,9 @@ def draw(results: Path) -> Figure:
 
 
 def interval_of_the_mean(rows: pd.DataFrame) -> NDArray[np.float64]:
-    """Low and high ends ``[2, epochs]`` of the 95 % percentile bootstrap interval, resampling columns."""
+    """Return the 95 % percentile bootstrap interval of the mean, as its low and high ends ``[2, epochs]``.
+
+    The columns are resampled.
+    """
     found = bootstrap((rows.to_numpy(),), np.mean, axis=1, method="percentile", rng=np.random.default_rng(0))
     return np.stack([found.confidence_interval.low, found.confidence_interval.high])

@@ -12,16 +12,17 @@ from lab.figures.style import GREY, data_sources, new_figure, stamp
 
 NAMES = {**METHODS, UNMASKED: "the mask's settings without it"}
 ASIDE = 1.07
-"""By which factor methods stand beside each other, so that none hides another."""
+"""The factor by which methods are shifted sideways, so that none hides another."""
 
 TICKS = (0.1, 0.2, 0.4, 0.8)
 DIFFERENCES = (-0.2, -0.1, -0.05, -0.025, 0, 0.025, 0.05, 0.1, 0.2)
 LINEAR = 0.05
-"""Up to here the axis of the differences is linear, beyond logarithmic: with few levels seeds differ more."""
+"""The axis of the differences is linear up to this value and logarithmic beyond it, because with few levels
+the seeds differ more."""
 
 
 def draw(results: Path) -> Figure:
-    """Left the test divergence of every seed, right the two differences with their intervals."""
+    """Draw every seed's test divergence on the left, and the two differences with intervals on the right."""
     rows = read_number_of_levels(results)
     figure = new_figure(n_columns=2)
     each, ahead = figure.subplots(1, 2)

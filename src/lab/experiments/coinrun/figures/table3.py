@@ -13,7 +13,7 @@ RUNS = "coinrun/table3_runs.csv"
 WIDE = "test KL, width 16, 512 steps of 64 states"
 NARROW = "test KL, width 8, {:,} steps of 32 states"
 KEPT = "kept share at the end"
-# Test KL divergence, lr, beta_1, beta_3, threshold, weight decay.
+# The columns are the test KL divergence, lr, beta_1, beta_3, threshold and weight decay.
 PAPER = (
     ("1.652e-2", "0.0078", "0.21", "0.79", "0.36", "0.057"),
     ("1.656e-2", "0.0072", "0.26", "0.86", "0.40", "0.041"),
@@ -25,7 +25,7 @@ COLUMNS = ("test KL, published", "lr", "beta_1", "beta_3", "threshold", "weight 
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """The paper's, as printed; the best five of the mask by validation levels; the best of Adam."""
+    """Return the paper's configurations, the mask's best five by validation levels, and Adam's best."""
     trials, last = read_trials(results), read_finalists_ends(results)
     wide = pd.read_csv(results / RUNS)
     rows = [

@@ -14,24 +14,24 @@ from lab.runs.one_run.run_files import OUTPUTS
 
 ROOT = Path(__file__).parents[5]
 NOT_OPTIONS = ("defaults", "device", "evaluate_levels", "ship", "snapshot", "hydra")
-"""Keys of ``conf/expert`` that the script reads."""
+"""Keys of ``conf/expert`` that belong to the script and not to ``ExpertOptions``."""
 CONFIG = "hard"
-"""Of ``conf/expert``: the one whose expert comes with the package."""
+"""The config in ``conf/expert`` whose expert comes with the package."""
 FILES = {f"coinrun/expert_hard/{name}": name for name in ("curve.csv", "unseen.csv")}
-"""Tables below ``results/`` and in the folder of training."""
+"""Tables: the path of each below ``results/``, and its name in the folder of the training."""
 
 
 def parts() -> Parts:
-    """One part, several hours; interrupted, it continues."""
+    """Return the one part, which takes several hours and continues after an interruption."""
     return {CONFIG: _curve}
 
 
 def _curve() -> Tables:
-    # Imported late: stable-baselines3 takes long to load.
+    # Imported here, because stable-baselines3 takes long to load.
     from lab.experiments.coinrun.expert_snapshot import restore_snapshot
     from lab.experiments.coinrun.expert_training import train_expert
 
-    # All others build on the first.
+    # All other configs build on the first.
     files = [OmegaConf.load(ROOT / "conf" / "expert" / f"{name}.yaml") for name in ("small", CONFIG)]
     values = OmegaConf.to_container(OmegaConf.merge(*files))
     assert isinstance(values, dict)

@@ -1,4 +1,4 @@
-"""The best configurations of two searches on new seeds: what counts in the comparison of section 3.3."""
+"""The best configurations of two searches on new seeds, which decide the comparison of section 3.3."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from lab.runs.search.tuned import with_rank
 
 STATES_AT_ONCE = 500
 RUNS = "coinrun/finalists.csv"
-"""A row per budget, method, rank, seed and evaluation; a run's last one has its time."""
+"""The table with a row per budget, method, rank, seed and evaluation; a run's last row has its time."""
 LEVELS = "coinrun/finalists_levels.csv"
-"""A row per budget, method, seed and test level: the divergence at the end, averaged over the ranks."""
+"""The table with a row per budget, method, seed and test level: the mean final divergence over the ranks."""
 PLAY = "coinrun/finalists_play.csv"
-"""A row per player: random play, the expert, per budget, method and seed the best configuration's student."""
+"""The table with a row per player. The players are random play, the expert, and for each budget, method and
+seed the student of the best configuration."""
 
 
 def parts(
@@ -35,17 +36,19 @@ def parts(
     evaluations: int = 4,
     levels: int = 300,
 ) -> Parts:
-    """``coinrun/finalists*.csv``: a part per budget, seed and method, one of random play and the expert.
+    """Return the parts of ``coinrun/finalists*.csv``.
+
+    There is a part per budget, seed and method, and one part for random play and the expert.
 
     Args:
-        methods: of each the search whose best configurations in ``results/coinrun/search/`` it trains, and
-            settings that it has instead of theirs.
-        epochs: budgets, for each of which all runs are made, their rate drops within; multiples of
-            ``evaluations``.
-        finalists: how many of each.
-        seeds: how many, from 0.
-        evaluations: of a run, equally far apart.
-        levels: that no student and no expert has seen, to play once each.
+        methods: for each method, the search in ``results/coinrun/search/`` whose best configurations are
+            trained, and settings that replace theirs.
+        epochs: budgets, which are multiples of ``evaluations``. All runs are made for each budget, and their
+            learning rates drop within it.
+        finalists: number of configurations of each method.
+        seeds: number of seeds, from 0.
+        evaluations: number of evaluations of a run, equally far apart.
+        levels: number of levels to play once each, which no student and no expert has seen.
     """
     return {
         "others": partial(_play_others, levels),
@@ -106,7 +109,7 @@ def _played(player: str, policy: Policy, levels: int) -> dict[str, str | int | f
 
 @torch.no_grad()
 def divergences(student: nn.Module, states: Split) -> Tensor:
-    """KL(expert || student) in nats at every state, ``[N]``."""
+    """Return KL(expert || student) in nats at every state, ``[N]``."""
     found = []
     parts = (torch.split(values, STATES_AT_ONCE) for values in (states.inputs, states.targets))
     for frames, expert in zip(*parts, strict=True):

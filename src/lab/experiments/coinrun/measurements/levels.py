@@ -18,12 +18,15 @@ STEPS = 20
 
 
 def parts() -> Parts:
-    """``coinrun/levels.npz``: ``easy`` and ``hard``, uint8 ``[6, 3, 64, 64]``, and ``levels``; seconds."""
+    """Return the part of ``coinrun/levels.npz``, which takes seconds.
+
+    The file holds ``easy`` and ``hard``, uint8 ``[6, 3, 64, 64]``, and ``levels``.
+    """
     return {"levels": _play}
 
 
 def _play() -> Tables:
-    """Play each level for a while and keep what it shows."""
+    """Play each level for a while and return its last frame."""
     levels, expert = list(CLONING_TRAIN[:N_LEVELS]), load_expert()
     frames = {mode: frames_after(STEPS, levels, mode, expert) for mode in MODES}
     content = in_memory(lambda file: np.savez_compressed(file, levels=levels, **frames))
@@ -31,7 +34,7 @@ def _play() -> Tables:
 
 
 def frames_after(n_steps: int, levels: list[int], mode: str, expert: Expert) -> NDArray[np.uint8]:
-    """What each level shows after the expert has played it for so many steps ``[n, 3, 64, 64]``."""
+    """Return each level's frame ``[n, 3, 64, 64]`` after the expert has played this number of steps."""
     random = np.random.default_rng(0)
     game = make_pinned_game(levels, mode, seed=0)
     for _ in range(n_steps):

@@ -1,4 +1,7 @@
-"""How many levels the students of finished ``coinrun_bc`` runs solve that they and the expert never saw."""
+"""The number of unseen levels that the students of finished ``coinrun_bc`` runs solve.
+
+Neither the students nor the expert have seen these levels.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from lab.experiments.measurement import Parts, Tables
 
 
 def parts(runs: Sequence[str], levels: int = 500) -> Parts:
-    """``coinrun/unseen_levels.csv``: a part, and a row, for the expert and for every run.
+    """Return the parts of ``coinrun/unseen_levels.csv``: one part and one row for the expert and each run.
 
     Args:
         runs: folders of finished runs.
-        levels: how many to play, one episode each.
+        levels: number of levels to play, one episode each.
 
     Raises:
-        UserError: fewer than one level.
+        UserError: ``levels`` is below 1.
     """
     if levels < 1:
         raise UserError(f"levels must be at least 1, got {levels}")
@@ -42,10 +45,10 @@ def _play_student(run: Path, n_levels: int) -> Tables:
 
 
 def student(run: Path) -> Policy:
-    """The policy that a run ended with.
+    """Return the policy with which a run ended.
 
     Raises:
-        UserError: not the folder of a finished CoinRun experiment.
+        UserError: the folder is not that of a finished CoinRun run.
     """
     if not (run / "done").exists():
         raise UserError(

@@ -1,4 +1,4 @@
-"""The claim about what a teacher needs: leaving something out costs the gain."""
+"""The claim about the parts that a teacher needs: the gain is lost if a part is left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lab.figures.claims import Claim
 
 
 def claims(results: Path) -> list[Claim]:
-    """Hopper, from ``distillation/ablations_curves.csv`` and ``mujoco_curves.csv``."""
+    """Return the claim on Hopper, from ``distillation/ablations_curves.csv`` and ``mujoco_curves.csv``."""
     table = ablations(results)
     lowest = {str(case): chosen.lowest for case, chosen in table.groupby("case")}
     median = {case: values.median() for case, values in lowest.items()}

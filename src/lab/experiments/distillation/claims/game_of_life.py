@@ -12,13 +12,16 @@ from lab.figures.claims import Claim
 from lab.figures.style import median_and_range
 
 MAJORITY = 0.701
-"""Share of dead centres after three steps: what always saying "dead" gets right."""
+"""The share of dead centres after three steps, which is the accuracy of always saying "dead"."""
 LIFT = 0.1
-"""Above the majority's share, what counts as learned."""
+"""The difference above ``MAJORITY`` from which on the game counts as learned."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """The largest training set of the smaller game, whose seeds are compared, and of the thesis's game."""
+    """Return the claim, from the largest training sets of the smaller game and of the thesis's game.
+
+    The seeds of the smaller game are compared.
+    """
     every = game_of_life(results, "runs")
     runs = every[every.game == min(every.game)]
     small, whole = _most(runs), _most(every[every.game == THESIS])
@@ -55,7 +58,7 @@ def claims(results: Path) -> list[Claim]:
 
 
 def _most(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with the largest training set."""
+    """Return the runs with the largest training set."""
     largest: pd.DataFrame = runs[runs.n_train == runs.n_train.max()]
     return largest
 
@@ -70,7 +73,10 @@ def _described(runs: pd.DataFrame) -> str:
 
 
 def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:
-    """For each learned teacher, size, seed: if its student is ``ahead`` of the same teacher's, frozen."""
+    """Return whether a learned teacher's student is ``ahead`` of the student of the same teacher, frozen.
+
+    There is one row for each learned teacher, size and seed.
+    """
     best = runs.set_index(["row", "n_train", "seed"])["best/test/accuracy"]
     pairs = [key for key in best.index if str(key[0]).startswith("learned")]
     ahead = [best[key] > best[(str(key[0]).replace("learned", "random"), *key[1:])] for key in pairs]

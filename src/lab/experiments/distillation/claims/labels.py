@@ -12,13 +12,13 @@ BONUSES = ("no_teacher", "entropy 0.1", "entropy 1", "entropy 10")
 
 
 def claims(results: Path) -> list[Claim]:
-    """Task B with the authors' factor of the logits, from ``distillation/labels_runs.csv``."""
+    """Return the claim on task B with the authors' logits, from ``distillation/labels_runs.csv``."""
     table = runs(results, "labels")
     table = table[table["dataset.logits_factor"] == 3]
     last = {str(row): chosen["test/kl"] for row, chosen in table.groupby("row")}
     distilled = last["redrawn"]
     best = min(BONUSES, key=lambda row: last[row].median())
-    # Both bars are about the authors' drawing: its distilled students end at .07, its best bonus at .29.
+    # Both bars follow the authors' drawing: its distilled students end at .07, and its best bonus at .29.
     reproduced = distilled.max() <= 0.10 and min(last[row].min() for row in BONUSES) >= 0.2
     better = distilled.max() < min(last[row].min() for row in BONUSES)
     return [

@@ -11,11 +11,11 @@ from lab.figures.claims import Claim
 from lab.figures.style import median_and_range
 
 D, N = 128, 512
-"""The cell that is quoted: far from what a student without a teacher learns."""
+"""The cell that the claim quotes; a student without a teacher is far from learning it."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """Task A, from ``distillation/privileged_runs.csv``."""
+    """Return the claim on task A, from ``distillation/privileged_runs.csv``."""
     table = runs(results, "privileged")
     cell = table[(table["dataset.dimensions"] == D) & (table.n_train == N)]
     best = {str(row): chosen["best/test/accuracy"] for row, chosen in cell.groupby("row")}
@@ -42,7 +42,7 @@ def claims(results: Path) -> list[Claim]:
 
 
 def _others(table: pd.DataFrame) -> str:
-    """In how many other cells the teacher helps: by the medians, and by five points at least."""
+    """Return in how many other cells the teacher helps: by the medians, and by at least five points."""
     cells = table.pivot_table(
         index=["dataset.dimensions", "n_train"], columns="row", values="best/test/accuracy", aggfunc="median"
     ).dropna(subset=["no_teacher", "redrawn"])

@@ -17,7 +17,7 @@ ROWS = ("no_teacher", "redrawn", "fixed")
 
 
 def draw(results: Path) -> Figure:
-    """A heat map for each way to train, and beside it the published one."""
+    """Draw a heat map for each way to train, and next to it the published one."""
     table = runs(results, "privileged")
     rows = [row for row in ROWS if row in set(table.row)]
     figure = new_figure(n_columns=2, n_rows=len(rows), width=5.4, height=2.1)
@@ -52,7 +52,7 @@ def _heat_map(axes: Axes, grid: pd.DataFrame, title: str) -> AxesImage:
     axes.set_title(title, fontsize=9)
     for (y, x), value in np.ndenumerate(values):
         if np.isnan(value):
-            continue  # not made
+            continue  # no run was made
         color = "white" if value < 0.75 else "black"
         axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=8, color=color)
     return image

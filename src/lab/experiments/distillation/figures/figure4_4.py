@@ -16,7 +16,7 @@ TITLES = {3.0: "logits x 3 (authors' code)", 1.0: "logits x 1 (thesis)"}
 
 
 def draw(results: Path) -> Figure:
-    """A panel for each factor of the logits; stars are what the authors' drawing shows at the end."""
+    """Draw a panel for each factor of the logits; stars are the last values of the authors' drawing."""
     table = curves(results, "labels")
     figure = new_figure(n_columns=2, height=3.6)
     panels = figure.subplots(1, 2, sharey=True)
@@ -41,7 +41,7 @@ def draw(results: Path) -> Figure:
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per way to train: the last test KL with both factors, the lowest, and the published value."""
+    """Return one row per way to train: last test KL with both factors, lowest test KL, published value."""
     table = runs(results, "labels")
     rows = []
     for row in (row for row in ROWS if row in set(table.row)):

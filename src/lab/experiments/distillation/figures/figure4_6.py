@@ -16,7 +16,7 @@ from lab.figures.style import as_percent, data_sources, new_figure, stamp
 
 
 def draw(results: Path) -> Figure:
-    """For each game: accuracy by examples and over training, and what each layer was asked for."""
+    """Draw each game's accuracy by examples and over training, and what each layer was asked for."""
     runs, curves = game_of_life(results, "runs"), game_of_life(results, "curves")
     games = sorted(set(runs.game))
     figure = new_figure(3, len(games), width=3.9, height=3.3)

@@ -14,7 +14,7 @@ DASHES = (0, (1, 3))
 
 
 def draw(results: Path) -> Figure:
-    """A panel for each environment; dashes are the thesis's table C.7."""
+    """Draw a panel for each environment; dashes are the thesis's table C.7."""
     curves, runs = mujoco(results, "curves"), mujoco(results, "runs")
     return draw_panels(curves, runs, "test/mse", "test error of the return's rank", 3.6, _add_published)
 

@@ -13,7 +13,7 @@ from lab.figures.style import GREY
 
 
 def draw(results: Path) -> Figure:
-    """A panel for each environment."""
+    """Draw a panel for each environment."""
     curves, runs = mujoco(results, "curves"), mujoco(results, "runs")
     curves["gap"] = curves["test/mse"] - curves["train/mse"]
     return draw_panels(curves, runs, "gap", "test error less training error", 3.4, _add_zero)

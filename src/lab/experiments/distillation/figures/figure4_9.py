@@ -18,7 +18,7 @@ PLAIN = {LABELS[row]: COLORS[row] for row in ("no_teacher", "auxiliary")}
 
 
 def draw(results: Path) -> Figure:
-    """A mark per seed and a bar at the median, for each way to leave something out."""
+    """Draw a mark per seed and a bar at the median, for each way to leave something out."""
     table = ablations(results)
     groups = table.groupby("case")
     medians: pd.Series = groups.lowest.median().sort_values(ascending=False)

@@ -12,10 +12,11 @@ from lab.experiments.distillation.results import LABELS, TABLE_C_7, lowest_withi
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per environment and method: lowest and last test error, gap to the training error, published.
+    """Return one row per environment and method.
 
-    The baselines go on for longer than the distilled students: their lowest error is given both within as
-    many steps as those have, and in all.
+    A row has the lowest and the last test error, the gap to the training error, and the published value. The
+    baselines train for longer than the distilled students. Their lowest error is therefore given twice:
+    within the number of steps of the distilled students, and within all their steps.
     """
     made, curves = mujoco(results, "runs"), mujoco(results, "curves")
     rows = []

@@ -1,6 +1,6 @@
-"""Conway's Game of Life: the label is the centre cell after T steps, the boards between are privileged.
+"""Conway's Game of Life: the label is the centre cell after T steps; the boards until then are privileged.
 
-Thesis, section 4.4.2 and appendix C.3.
+See the thesis, section 4.4.2 and appendix C.3.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from lab.experiments.distillation.replicas import Convolution, Linear
 from lab.experiments.distillation.teaching_losses import mixed_frames
 
 LAYERS_PER_STEP = 3
-"""Convolutions of the student for each step of the game (thesis: two suffice, three train better)."""
+"""The number of the student's convolutions for each step of the game. According to the thesis two suffice,
+and three train better."""
 
 
 def next_board(boards: Tensor) -> Tensor:
-    """The boards ``[N, H, W]`` of zeros and ones after one step; cells beyond the edge are dead."""
+    """Return the boards ``[N, H, W]`` of zeros and ones after one step; cells beyond the edge are dead."""
     ring = torch.ones(1, 1, 3, 3)
     ring[..., 1, 1] = 0
     neighbours = F.conv2d(boards[:, None], ring, padding=1)[:, 0]
@@ -29,24 +30,25 @@ def next_board(boards: Tensor) -> Tensor:
 
 
 class GameOfLife:
-    """From a random board to its centre cell after T steps; the teacher mixes the boards between.
+    """The problem of predicting the centre cell of a random board after T steps.
 
-    The frames come in an order that is random but the same for all examples of a replica.
+    The privileged frames are the boards after each step, and the teacher mixes them. Their order is random
+    but the same for all examples of a replica.
 
     Args:
-        seed: of the first replica.
-        n_seeds: replicas of every size.
+        seed: seed of the first replica.
+        n_seeds: number of replicas of every size.
         n_train: sizes of the training set.
-        steps: T.
-        size: cells per side, odd.
-        alive: share of cells alive at first.
-        n_test: test examples.
-        filters: maps of each layer of the student.
+        steps: T, the number of steps.
+        size: number of cells per side, which is odd.
+        alive: share of cells that are alive at the beginning.
+        n_test: number of test examples.
+        filters: number of maps of each layer of the student.
         weight_gain: factor on the student's initial weights.
-        attention_scale: standard deviation of the teacher's attention at first.
+        attention_scale: standard deviation of the teacher's initial attention.
 
     Raises:
-        UserError: no seed, or too few examples.
+        UserError: there is no seed, or there are too few examples.
     """
 
     def __init__(
@@ -68,14 +70,14 @@ class GameOfLife:
         self.data = self.replicas.data(self._draw, n_test, "Game of Life (generated)")
 
     def orders(self) -> Tensor:
-        """Which step each frame of the privileged data shows, ``[R, T]``."""
+        """Return the number of the step that each frame of the privileged data shows, ``[R, T]``."""
         return torch.stack([self._order(generator) for generator in self.replicas.generators("data")])
 
     def _order(self, generator: torch.Generator) -> Tensor:
         return torch.randperm(self.steps, generator=generator)
 
     def _draw(self, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        order = self._order(generator)  # first, so that ``orders`` draws the same
+        order = self._order(generator)  # drawn first, so that ``orders`` draws the same order
         frames = [(torch.rand(n, self.size, self.size, generator=generator) < self.alive).float()]
         for _ in range(self.steps):
             frames.append(next_board(frames[-1]))
@@ -83,36 +85,42 @@ class GameOfLife:
         return frames[0], torch.stack(frames[1:], 1)[:, order], frames[-1][:, centre, centre].clone()
 
     def student(self) -> nn.Module:
-        """``[R, B, H, W]`` to logits ``[R, B]`` and the maps ``[R, B, F, H, W]`` of each layer."""
+        """Return a student from ``[R, B, H, W]`` to logits ``[R, B]`` and each layer's maps.
+
+        The maps are ``[R, B, F, H, W]``.
+        """
         generators = self.replicas.generators("student")
         return _Student(LAYERS_PER_STEP * self.steps, self.filters, self.weight_gain, generators)
 
     def teacher(self) -> nn.Module:
-        """``[R, S, B, T, H, W]`` to S signals, with an attention that is to be learned."""
+        """Return a teacher from ``[R, S, B, T, H, W]`` to S signals, with an attention that it can learn."""
         shape = (self.steps, LAYERS_PER_STEP * self.steps, self.filters)
         drawn = [torch.randn(shape, generator=g) for g in self.replicas.generators("teacher")]
         return _Teacher(self.attention_scale * torch.stack(drawn), torch.ones(shape[1]))
 
     def oracle_teacher(self) -> nn.Module:
-        """Every third layer is asked for the board after the next step, and no other for anything."""
+        """Return a teacher that asks only every third layer, for the board after the next step."""
         layers = torch.arange(LAYERS_PER_STEP * self.steps)
         shows = self.orders()[:, :, None] == layers // LAYERS_PER_STEP
         attention = torch.where(shows, 0.0, -1e4)[..., None].repeat(1, 1, 1, self.filters)
         return _Teacher(attention, (layers % LAYERS_PER_STEP == LAYERS_PER_STEP - 1).float())
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Binary cross-entropy."""
+        """Return the binary cross-entropy."""
         return F.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
     def teaching_loss(self, hidden: Sequence[Tensor], signal: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-        """Squared error between maps and mixtures of frames."""
+        """Return the squared error between maps and mixtures of frames."""
         return mixed_frames(hidden, *signal)
 
     def found(self, teacher: nn.Module) -> dict[str, Tensor]:
-        """Attention of layer K to the board after step T, mean over filters: ``layerK/stepT``, ``[R]``."""
+        """Return the attention of layer K to the board after step T, averaged over filters, ``[R]`` each.
+
+        The names are ``layerK/stepT``.
+        """
         assert isinstance(teacher, _Teacher)
         attention = teacher.attention.detach().softmax(1).mean(3).cpu()  # [R, T, K]
-        frame = self.orders().argsort(1)  # where the board after each step is
+        frame = self.orders().argsort(1)  # the frame that shows the board after each step
         by_step = attention.gather(1, frame[..., None].expand_as(attention))
         return {
             f"layer{layer + 1}/step{step + 1}": by_step[:, step, layer]
@@ -121,7 +129,7 @@ class GameOfLife:
         }
 
     def measures(self, outputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """Accuracy and loss."""
+        """Return the accuracy and the loss."""
         right = (outputs > 0) == (targets > 0.5)
         return {"accuracy": right.float(), "loss": self.label_loss(outputs, targets)}
 

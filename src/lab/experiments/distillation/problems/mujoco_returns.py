@@ -1,4 +1,4 @@
-"""The return of 16 random actions in MuJoCo; what happens on the way is privileged (thesis, 4.4.3)."""
+"""The return of 16 random actions in MuJoCo; states and rewards on the way are privileged (thesis, 4.4.3)."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ BINS = 32
 
 
 class MujocoReturns:
-    """From a state and 16 actions to the bin of their return, among 32 that are equally full.
+    """The problem of predicting the return of a state and 16 actions, as one of 32 equally full bins.
 
-    Inputs ``[R, N, D + 16 A]``, standardised; privileged ``[R, N, 16, D + 1]``, the states and rewards along
-    the way; targets ``[R, N]``, bins. All seeds share the data.
+    Inputs are ``[R, N, D + 16 A]`` and standardised. Privileged data are ``[R, N, 16, D + 1]``, the states
+    and rewards on the way. Targets are bins, ``[R, N]``. All seeds share the data.
 
     Args:
-        seed: of the first replica.
-        n_seeds: replicas of every size.
-        data_dir: the play lies below it in ``mujoco/``.
+        seed: seed of the first replica.
+        n_seeds: number of replicas of every size.
+        data_dir: folder in which the play is kept, below ``mujoco/``.
         n_train: sizes of the training set.
-        environment: of gymnasium, version 4.
-        n_test: test examples.
-        collection_seed: of the play.
-        student_layers: hidden layers.
-        student_units: of each.
-        teacher_channels: of the convolutions.
-        teacher_units: of the layer after them.
-        shuffled_time: each example's frames in a random order of their own (ablation PT).
-        noise_frames: so many of the last frames are replaced by noise (ablation RT-n).
+        environment: name of an environment of gymnasium, version 4.
+        n_test: number of test examples.
+        collection_seed: seed of the play.
+        student_layers: number of the student's hidden layers.
+        student_units: number of units of each hidden layer.
+        teacher_channels: channels of the teacher's convolutions.
+        teacher_units: number of units of the layer after the convolutions.
+        shuffled_time: whether each example's frames come in their own random order (ablation PT).
+        noise_frames: number of last frames that noise replaces (ablation RT-n).
 
     Raises:
-        UserError: an unknown environment, MuJoCo is not installed, a number out of range.
+        UserError: the environment is unknown, MuJoCo is not installed, or a number is out of range.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class MujocoReturns:
         )
 
     def student(self) -> nn.Module:
-        """``[R, B, D]`` to logits ``[R, B, 32]`` and the pre-activations ``[R, B, K]`` of each layer."""
+        """Return a student from ``[R, B, D]`` to logits ``[R, B, 32]`` and pre-activations ``[R, B, K]``."""
         widths = [self.n_inputs, *[self.student_units] * self.student_layers, BINS]
         return _Student(widths, self.replicas.generators("student"))
 
     def teacher(self) -> nn.Module:
-        """``[R, S, B, 16, D + 1]`` to S signals: a target and a gate for every unit of each layer."""
+        """Return a teacher from ``[R, S, B, 16, D + 1]`` to S signals: a target and a gate for every unit."""
         widths = [self.student_units] * self.student_layers
         return TrajectoryTeacher(
             self.n_frame,
@@ -105,20 +105,20 @@ class MujocoReturns:
         )
 
     def auxiliary_head(self) -> nn.Module:
-        """From the last hidden layer to the frames, ``[R, B, 16 (D + 1)]``."""
+        """Return a head from the last hidden layer to the frames, ``[R, B, 16 (D + 1)]``."""
         generators = self.replicas.generators("auxiliary head")
         return _LastLayerHead(self.student_units, STEPS * self.n_frame, generators)
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Cross-entropy with the bin."""
+        """Return the cross-entropy with the bin."""
         return -outputs.log_softmax(-1).gather(-1, targets[..., None]).squeeze(-1)
 
     def teaching_loss(self, hidden: Sequence[Tensor], signal: Sequence[Tensor]) -> Tensor:
-        """Gated squared error on the pre-activations."""
+        """Return the gated squared error on the pre-activations."""
         return gated_squared_error(hidden, signal)
 
     def measures(self, outputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """``mse``: squared error of the expected bin, as a share of the range; ``loss``."""
+        """Return ``loss`` and ``mse``, the squared error of the expected bin, as a share of the range."""
         middles = (torch.arange(BINS, device=outputs.device) + 0.5) / BINS
         expected = (outputs.softmax(-1) * middles).sum(-1)
         return {
@@ -128,19 +128,19 @@ class MujocoReturns:
 
 
 def return_bins(returns: Tensor, n_train: int) -> Tensor:
-    """The bin of each return, ``[N]``: training returns fill the bins equally, others are interpolated."""
+    """Return each return's bin, ``[N]``: training returns fill the bins equally, others are interpolated."""
     known = np.sort(returns[:n_train].double().numpy())
     ranks = np.interp(returns.double().numpy(), known, np.linspace(0, 1, n_train))
     return torch.from_numpy(np.minimum(ranks * BINS, BINS - 1).astype(np.int64))
 
 
 def _standardised(play: dict[str, Tensor], n_train: int) -> tuple[Tensor, Tensor]:
-    """Inputs ``[N, D + 16 A]`` and frames ``[N, 16, D + 1]``, standardised by the training examples."""
+    """Return inputs ``[N, D + 16 A]`` and frames ``[N, 16, D + 1]``, standardised by training examples."""
 
     def moments(values: Tensor) -> tuple[Tensor, Tensor]:
         return values.mean(0), values.std(0).clamp(min=1e-6)
 
-    # The states on the way by those of the states where examples begin, as in the thesis.
+    # The states on the way are standardised by the moments of the examples' first states, as in the thesis.
     mean, spread = moments(play["states"][:n_train])
     actions = play["actions"].flatten(1)
     action_mean, action_spread = moments(actions[:n_train])

@@ -1,4 +1,4 @@
-"""Task B: the privileged data knows the distribution that the label is drawn from (thesis, 4.4.1)."""
+"""Task B: the privileged data determine the distribution of the noisy label (thesis, 4.4.1)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from lab.experiments.distillation.replicas import Perceptron, PerceptronTeacher
 from lab.experiments.distillation.teaching_losses import kl_on_outputs
 
 HIDDEN, PRIVILEGED = 4, 32
-"""Dimensions of h, which are the classes, and of the privileged data."""
+"""The dimensions of the hidden vector ``A x``, one for each class, and of the privileged data."""
 
 
 class NoisyLabels:
-    """``y`` is drawn from ``softmax(c A x)``; privileged is ``B A x``. The teacher asks for the outputs.
+    """The problem of a label ``y`` from ``softmax(c A x)`` with the privileged data ``B A x``.
 
-    The targets keep the class probabilities beside the class, for the test measure alone: ``[R, N, 5]``.
+    The teacher asks for the outputs. The targets ``[R, N, 5]`` hold the class and the class probabilities,
+    which only the test measure uses.
 
     Args:
-        seed: of the first replica.
-        n_seeds: replicas of every size.
+        seed: seed of the first replica.
+        n_seeds: number of replicas of every size.
         n_train: sizes of the training set.
-        logits_factor: c; the authors' code has 3 where the thesis says nothing.
-        dimensions: D of the inputs.
-        n_test: test examples.
-        student_units: of the hidden layers.
-        teacher_units: of the hidden layers.
+        logits_factor: c; the authors' code has 3, and the thesis does not say it.
+        dimensions: D, the dimensions of the inputs.
+        n_test: number of test examples.
+        student_units: units of the student's hidden layers.
+        teacher_units: units of the teacher's hidden layers.
 
     Raises:
-        UserError: no seed, or too few examples.
+        UserError: there is no seed, or there are too few examples.
     """
 
     def __init__(
@@ -63,32 +64,35 @@ class NoisyLabels:
         return inputs, hidden @ view.T, torch.cat([drawn.float(), probabilities], 1)
 
     def student(self) -> nn.Module:
-        """``[R, B, D]`` to logits ``[R, B, 4]``, twice: they are what the teacher asks for."""
+        """Return a student from ``[R, B, D]`` to logits ``[R, B, 4]``.
+
+        It returns the logits twice, because the teacher asks for them too.
+        """
         sizes = [self.dimensions, *self.student_units, HIDDEN]
         return _Student(sizes, self.replicas.generators("student"))
 
     def teacher(self) -> nn.Module:
-        """``[R, S, B, 32]`` to S times logits ``[R, B, 4]``."""
+        """Return a teacher from ``[R, S, B, 32]`` to S signals, each of logits ``[R, B, 4]``."""
         return PerceptronTeacher(
             [PRIVILEGED, *self.teacher_units, HIDDEN], self.replicas.generators("teacher")
         )
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Cross-entropy with the class that was drawn."""
+        """Return the cross-entropy with the class that was drawn."""
         return -outputs.log_softmax(-1).gather(-1, targets[..., :1].long()).squeeze(-1)
 
     def teaching_loss(self, hidden: Tensor, signal: Tensor) -> Tensor:
-        """KL divergence of the student's outputs from the teacher's."""
+        """Return the KL divergence of the student's outputs from the teacher's."""
         return kl_on_outputs(hidden, signal)
 
     def entropy(self, outputs: Tensor) -> Tensor:
-        """Of the outputs' classes, ``[R, B]``, in nats."""
+        """Return the entropy of the outputs' classes, ``[R, B]``, in nats."""
         logs = outputs.log_softmax(-1)
         entropy: Tensor = -(logs.exp() * logs).sum(-1)
         return entropy
 
     def measures(self, outputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """``kl`` from the true probabilities, ``loss`` with the classes drawn, ``accuracy``."""
+        """Return ``kl`` from the true probabilities, ``loss`` with the drawn classes, and ``accuracy``."""
         drawn, probabilities = targets[..., 0].long(), targets[..., 1:]
         kl = (probabilities * (probabilities.log() - outputs.log_softmax(-1))).sum(-1)
         right = outputs.argmax(-1) == drawn

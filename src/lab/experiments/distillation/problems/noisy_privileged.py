@@ -1,4 +1,4 @@
-"""Task A: the privileged data says the label in two numbers, but cannot be predicted (thesis, 4.4.1)."""
+"""Task A: the privileged data determine the label but cannot be predicted from the input (thesis, 4.4.1)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from lab.experiments.distillation.teaching_losses import squared_error
 
 
 class NoisyPrivileged:
-    """``y = [h1 > 0] XOR [h2 > 0]`` with ``h = A x``; privileged are two random signs s, and ``s * h``.
+    """The problem of a label ``[h1 > 0] XOR [h2 > 0]`` with ``h = A x``.
 
-    Given x, the privileged data is 0 on average, so that predicting it teaches nothing: the teacher has
-    to learn to undo the signs. The teacher asks for the student's first hidden layer.
+    Privileged data are two random signs s, and ``s * h``. Given x, they are 0 on average, so that predicting
+    them teaches nothing. The teacher has to learn to undo the signs. It asks for the student's first hidden
+    layer.
 
     Args:
-        seed: of the first replica.
-        n_seeds: replicas of every size.
+        seed: seed of the first replica.
+        n_seeds: number of replicas of every size.
         n_train: sizes of the training set.
-        dimensions: D of the inputs.
-        n_test: test examples.
-        student_units: of the hidden layers; the first has no activation.
-        teacher_units: of the hidden layers.
+        dimensions: D, the dimensions of the inputs.
+        n_test: number of test examples.
+        student_units: units of the student's hidden layers; the first layer has no activation.
+        teacher_units: units of the teacher's hidden layers.
 
     Raises:
-        UserError: no seed, too few examples, no hidden layer.
+        UserError: there is no seed or no hidden layer, or there are too few examples.
     """
 
     def __init__(
@@ -60,24 +61,24 @@ class NoisyPrivileged:
         return inputs, torch.cat([signs, signs * hidden], 1), targets
 
     def student(self) -> nn.Module:
-        """``[R, B, D]`` to logits ``[R, B]`` and the first hidden layer ``[R, B, K]``."""
+        """Return a student from ``[R, B, D]`` to logits ``[R, B]`` and hidden layer 1, ``[R, B, K]``."""
         return _Student(self.dimensions, self.student_units, self.replicas.generators("student"))
 
     def teacher(self) -> nn.Module:
-        """``[R, S, B, 4]`` to S times ``[R, B, K]``."""
+        """Return a teacher from ``[R, S, B, 4]`` to S signals ``[R, B, K]``."""
         sizes = [4, *self.teacher_units, self.student_units[0]]
         return PerceptronTeacher(sizes, self.replicas.generators("teacher"))
 
     def label_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Binary cross-entropy."""
+        """Return the binary cross-entropy."""
         return F.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
     def teaching_loss(self, hidden: Tensor, signal: Tensor) -> Tensor:
-        """Squared error on the first hidden layer."""
+        """Return the squared error on the first hidden layer."""
         return squared_error(hidden, signal)
 
     def measures(self, outputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """Accuracy and loss."""
+        """Return the accuracy and the loss."""
         right = (outputs > 0) == (targets > 0.5)
         return {"accuracy": right.float(), "loss": self.label_loss(outputs, targets)}
 

@@ -1,4 +1,4 @@
-"""Whether our trainings come out as the published ones."""
+"""The claims that our trainings have the same results as the published ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lab.experiments.linear_unit_tests.results import beside_published, publishe
 from lab.figures.claims import Claim
 
 MOST = 2.0
-"""Published standard deviations that a test error may be apart."""
+"""The largest difference of a test error from the published one, in published standard deviations."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """The usual cell, then the sweeps around it, from ``linear_unit_tests/*_runs.csv``."""
+    """Return the claims on the usual cell and the sweeps around it, from ``linear_unit_tests/*_runs.csv``."""
     table = beside_published(results)
     table, published = table[table.published.notna()], published_errors()
     return [

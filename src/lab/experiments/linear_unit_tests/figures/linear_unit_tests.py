@@ -13,7 +13,7 @@ from lab.figures.style import COLORS, GREY, new_figure, stamp
 
 
 def draw(results: Path) -> Figure:
-    """A column per problem, upright and turned; bars are deviations over data seeds, not of the mean."""
+    """Draw a column per problem, upright and turned; bars are deviations over data seeds, not of the mean."""
     table = _cell(results)
     numbers, turned = sorted({name[0] for name in table.problem}), ("", "s")
     figure = new_figure(n_columns=len(numbers), n_rows=2, width=3.6, height=2.7)
@@ -54,7 +54,7 @@ def _panel(axes: Axes, runs: pd.DataFrame) -> None:
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per problem and method."""
+    """Return one row per problem and method."""
     rows = []
     for _, run in _cell(results).iterrows():
         known = pd.notna(run.published)

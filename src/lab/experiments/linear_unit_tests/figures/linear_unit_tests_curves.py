@@ -24,7 +24,7 @@ USUAL = {"n_environments": 3, "spurious_dimensions": 5}
 
 
 def draw(results: Path) -> Figure:
-    """A row per problem, a column per sweep: our means as lines, the published ones as open marks."""
+    """Draw a row per problem and a column per sweep; lines are our means, open marks the published ones."""
     table = beside_published(results)
     table = table[table.published.notna()]
     problems = sorted(table[table.n_environments != USUAL["n_environments"]].problem.unique())

@@ -10,7 +10,7 @@ from lab.experiments.linear_unit_tests.results import FOLDER, LABELS
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per problem and method, from ``linear_unit_tests/job_time.csv``."""
+    """Return one row per problem and method, from ``linear_unit_tests/job_time.csv``."""
     times = pd.read_csv(results / FOLDER / "job_time.csv")
     return pd.DataFrame(
         {

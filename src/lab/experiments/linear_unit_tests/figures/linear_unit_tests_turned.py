@@ -20,13 +20,14 @@ METHODS = {
     "UPGrad": ("UPGrad (TorchJD)", GREY, "X"),
     "MGDA": ("MGDA (TorchJD)", "black", "*"),
 }
-"""Label, colour and mark; masks by component first, then what does not depend on the basis."""
+"""The label, colour and mark of each method. Masks by component come first, then methods that do not depend
+on the basis."""
 
 ROTATIONS = {0.0: "not turned", 0.5: "half way", 1.0: "turned"}
 
 
 def draw(results: Path) -> Figure:
-    """A panel per problem, a line per method; bars are deviations over the data seeds, not of the mean."""
+    """Draw a panel per problem, a line per method; bars are deviations over data seeds, not of the mean."""
     table = _runs(results)
     problems = sorted(table.problem.unique())
     figure = new_figure(n_columns=len(problems), width=4.6, height=3.4)
@@ -36,7 +37,7 @@ def draw(results: Path) -> Figure:
         for place, (method, (label, color, mark)) in enumerate(METHODS.items()):
             line = here[here.method == method].sort_values("rotation")
             if len(line):
-                # Side by side, so that no bar hides another.
+                # The bars stand side by side, so that none hides another.
                 x = line.rotation + 0.014 * (place - len(METHODS) / 2)
                 axes.errorbar(
                     x,
@@ -63,7 +64,7 @@ def draw(results: Path) -> Figure:
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per problem and method, a column per rotation."""
+    """Return one row per problem and method, with a column per rotation."""
     table = _runs(results)
     cells = table["test/error"].map("{:.3f}".format) + " ± " + table["test/error_std"].map("{:.3f}".format)
     table = table.assign(cell=cells, row=table.method.map(list(METHODS).index))

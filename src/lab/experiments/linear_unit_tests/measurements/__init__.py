@@ -1,1 +1,1 @@
-"""Numbers under results/linear_unit_tests that are no runs."""
+"""Measurements: numbers under results/linear_unit_tests that do not come from runs."""

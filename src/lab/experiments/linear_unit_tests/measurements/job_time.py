@@ -1,6 +1,6 @@
-"""What one of the benchmark's jobs costs its authors' script, and what it costs here.
+"""The time of one of the benchmark's jobs with its authors' script, and with our program.
 
-A job is one training: one data seed, one draw of the options, 10,000 full-batch steps.
+A job is one training, with one data seed, one draw of the options and 10,000 full-batch steps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lab.experiments.measurement import Parts, Tables
 from lab.runs.one_run.run_options import RunOptions
 
 THEIRS = {"plain": "ERM", "irm_penalty": "IRMv1", "iga": "IGA", "and_mask_published": "ANDMask"}
-"""Our names to the ones of the authors' script."""
+"""The names of methods in the authors' script, by our names."""
 
 STEPS_OF_A_JOB = 10_000
 
@@ -45,19 +45,20 @@ for _ in range(repeats):
 
 
 def parts(authors: str, steps: int = 200, repeats: int = 5) -> Parts:
-    """A part per problem; ``linear_unit_tests/job_time.csv`` has a row per problem and method.
+    """Return one part per problem; ``linear_unit_tests/job_time.csv`` has a row per problem and method.
 
-    Seconds of one thread, training alone, at three environments and 5 + 5 dimensions; medians of ``repeats``
-    stretches of steps, times the steps of a job. Ours are those of all draws of some seeds at once, divided
-    by their number: a quadratic problem trains 1,000 jobs together, a logistic one the 20 of one seed.
+    The times are seconds of one thread for the training only, with three environments and 5 + 5 dimensions.
+    A time is the median time per step over ``repeats`` stretches of steps, times the number of steps of a
+    job. Our program trains several jobs at once, and its time is divided by their number: 1,000 jobs for a
+    quadratic problem, and the 20 jobs of one seed for a logistic one.
 
     Args:
-        authors: a clone of github.com/facebookresearch/InvarianceUnitTests.
-        steps: of a stretch.
-        repeats: stretches.
+        authors: folder with a clone of github.com/facebookresearch/InvarianceUnitTests.
+        steps: number of steps of a stretch.
+        repeats: number of stretches.
 
     Raises:
-        UserError: no such clone there, when a part is computed.
+        UserError: the folder is not such a clone; this is raised when a part is computed.
     """
     return {problem: partial(_measure, problem, authors, steps, repeats) for problem in ("1", "2", "3")}
 

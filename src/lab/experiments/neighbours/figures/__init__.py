@@ -1,1 +1,1 @@
-"""Figures and tables, one per file, which is called as what it makes under ``results/``."""
+"""Figures and tables: one module for each, with the name of the file that it makes under ``results/``."""

@@ -31,7 +31,10 @@ from lab.figures.style import (
 
 
 def draw(results: Path) -> Figure:
-    """A row per method and a panel per experiment; no mark where a method makes no sense or was not run."""
+    """Draw a row per method and a panel per experiment.
+
+    There is no mark where a method makes no sense or was not run.
+    """
     figure = new_figure(n_columns=len(SEARCHED) + 2, width=2.3, height=5.2)
     panels = figure.subplots(1, len(SEARCHED) + 2, sharey=True)
     best = {words: _done(read_best(results, experiment)) for experiment, words in SEARCHED.items()}
@@ -82,7 +85,7 @@ def _color(method: str) -> str:
 
 
 def _draw_unit_tests(axes: Axes, tests: pd.DataFrame) -> None:
-    """Error of the upright and of the turned problem, beside each other."""
+    """Draw the errors on the upright and on the turned problem side by side."""
     for problem, (marker, off) in DRAWN_PROBLEMS.items():
         of_problem = tests[tests.problem == problem].set_index("method")
         rows = [row for row, method in enumerate(LABELS) if method in of_problem.index]
@@ -103,14 +106,14 @@ def _draw_unit_tests(axes: Axes, tests: pd.DataFrame) -> None:
 
 
 def _in_words(runs: pd.DataFrame) -> str:
-    """Of one method; median and range where all its seeds are done."""
+    """Return the result of one method as text, with median and range if all its seeds are done."""
     if runs.empty:
         return ""
     return median_and_range(runs["test/accuracy"]) if len(_done(runs)) == len(runs) else "pending"
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per method; an empty cell where it makes no sense or was not run."""
+    """Return one row per method; a cell is empty where the method makes no sense or was not run."""
     best = {words: read_best(results, experiment) for experiment, words in SEARCHED.items()}
     tests = read_unit_tests(results)
     cost = pd.read_csv(results / COST).set_index("method").relative

@@ -1,4 +1,4 @@
-"""What a step of every neighbour costs beside plain training, on the spirals."""
+"""The cost of a step of every neighbour on the spirals, compared with plain training."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ STEPS_AT_ONCE = 4
 
 
 def parts(steps: int = 15) -> Parts:
-    """``neighbours/cost.csv``: a row per search of the file, options at their defaults; an idle machine.
+    """Return the part of ``neighbours/cost.csv``, which needs an idle machine.
 
-    Medians of a step in milliseconds, methods taken in turn, and relative to plain training. The temporal
-    mask steps on one environment, all others on all of them.
+    There is a row per search of the file, with options at their defaults. The times are medians of a step, in
+    milliseconds and relative to plain training. The methods take turns. A step of the temporal mask uses one
+    environment, and a step of all others uses all of them.
 
     Args:
-        steps: timed turns of every method, of some steps each.
+        steps: number of timed turns of every method; a turn has several steps.
     """
     return {"steps": partial(_measure, steps)}
 

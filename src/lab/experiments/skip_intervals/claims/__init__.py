@@ -1,1 +1,1 @@
-"""What chapter 2 of the thesis claims, and what became of it here."""
+"""The claims of chapter 2 of the thesis, and our verdicts."""

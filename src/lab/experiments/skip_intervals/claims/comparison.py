@@ -22,11 +22,12 @@ from lab.experiments.skip_intervals.results import (
 from lab.figures.claims import Claim
 
 LIMIT = "in part: at a small scale with our training"
-"""Sizes, and one-step windows first: the thesis's protocol was not run."""
+"""The limit of every verdict. The sizes are small, and training begins with one-step windows; the thesis's
+protocol was not run."""
 
 
 def claims(results: Path) -> list[Claim]:
-    """Three claims per domain that runs were made of, from ``skip_intervals/DOMAIN_runs.csv``."""
+    """Return three claims for each domain that has runs, from ``skip_intervals/DOMAIN_runs.csv``."""
     return [claim for domain in made(results) for claim in _claims(runs(results, domain), DOMAINS[domain])]
 
 
@@ -92,13 +93,17 @@ def _claim(
 
 
 def best_fixed(table: pd.DataFrame) -> pd.DataFrame:
-    """The runs of the fixed step that is the most accurate on average: the choice favours it."""
+    """Return the runs of the fixed step with the highest mean accuracy; this choice favours fixed steps."""
     fixed = table[table.method.str.startswith("fixed")]
     return fixed[fixed.method == fixed.groupby("method")[SCORE].mean().idxmax()] if len(fixed) else fixed
 
 
 def verdict(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) -> str:
-    """By the difference of means and twice its standard error, where the two may be compared."""
+    """Return the verdict that ``ours`` is more accurate than ``others``.
+
+    If the two may be compared, the verdict depends on the difference of the means and twice its standard
+    error.
+    """
     refused = _refused(table, ours, others)
     if refused:
         return refused
@@ -109,7 +114,10 @@ def verdict(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) -> st
 
 
 def efficiency(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) -> str:
-    """As ``verdict``, where fewer calls per rollout are asked for with each seed and no loss on average."""
+    """Return the verdict that ``ours`` needs fewer calls with each seed, without a loss of mean accuracy.
+
+    The comparison has the same conditions as in ``verdict``.
+    """
     refused = _refused(table, ours, others)
     if refused:
         return refused
@@ -124,7 +132,7 @@ def efficiency(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) ->
 
 
 def _refused(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) -> str:
-    """Why two methods are not compared; empty where they are."""
+    """Return the reason why two methods are not compared; the text is empty if they are compared."""
     if not passes(table):
         return f"undecided: no method reaches {100 * bar(table):.0f} % with three seeds"
     fewest = min(len(ours), len(others))
@@ -132,7 +140,7 @@ def _refused(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) -> s
 
 
 def _difference(ours: pd.DataFrame, others: pd.DataFrame) -> tuple[float, float]:
-    """Of means, and twice its standard error."""
+    """Return the difference of the means, and twice its standard error."""
     variance = sum(runs[SCORE].var() / len(runs) for runs in (ours, others))
     return float(ours[SCORE].mean() - others[SCORE].mean()), float(2 * np.sqrt(variance))
 

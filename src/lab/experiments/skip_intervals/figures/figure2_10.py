@@ -10,5 +10,5 @@ from lab.experiments.skip_intervals.curves_drawing import draw_over_evaluations
 
 
 def draw(results: Path) -> Figure:
-    """Two panels per domain that runs were made of."""
+    """Draw two panels for each domain that has runs."""
     return draw_over_evaluations(results)

@@ -10,5 +10,5 @@ from lab.experiments.skip_intervals.examples_drawing import draw_examples
 
 
 def draw(results: Path) -> Figure:
-    """First frame, merged trajectory and label."""
+    """Draw the first frame, the merged trajectory and the label of each example."""
     return draw_examples(results, "room_runner", ("red", "blue"))

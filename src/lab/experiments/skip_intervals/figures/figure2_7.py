@@ -10,5 +10,5 @@ from lab.experiments.skip_intervals.rollouts_drawing import draw_rollouts
 
 
 def draw(results: Path) -> Figure:
-    """Of the adaptive simulator with seed 0, at its last step."""
+    """Draw rollouts of the adaptive simulator with seed 0, at its last step."""
     return draw_rollouts(results, "room_runner", ("red", "blue"))

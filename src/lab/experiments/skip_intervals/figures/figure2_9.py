@@ -10,5 +10,5 @@ from lab.experiments.skip_intervals.curves_drawing import draw_over_epochs
 
 
 def draw(results: Path) -> Figure:
-    """Two rows of panels per domain that runs were made of."""
+    """Draw two rows of panels for each domain that has runs."""
     return draw_over_epochs(results)

@@ -10,7 +10,7 @@ from lab.experiments.skip_intervals.results import DOMAINS, FOLDER
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per domain and stage of training."""
+    """Return one row per domain and stage of training."""
     rows = []
     for row in pd.read_csv(results / FOLDER / "step_cost.csv").itertuples():
         rows.append(

@@ -10,7 +10,7 @@ from lab.experiments.skip_intervals.results import FOLDER
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per domain."""
+    """Return one row per domain."""
     data = pd.read_csv(results / FOLDER / "data.csv")
     rows = []
     for row in data.to_dict("records"):

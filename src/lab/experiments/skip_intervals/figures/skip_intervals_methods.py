@@ -10,7 +10,7 @@ from lab.experiments.skip_intervals.results import CALLS, DOMAINS, METHODS, SCOR
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per domain and method."""
+    """Return one row per domain and method."""
     rows = []
     for domain in made(results):
         table = runs(results, domain)
@@ -33,5 +33,5 @@ def tabulate(results: Path) -> pd.DataFrame:
 
 
 def _percent(values: pd.Series) -> str:
-    """Mean and range."""
+    """Return the mean and the range in per cent, as text."""
     return f"{100 * values.mean():.1f} ({100 * values.min():.1f} to {100 * values.max():.1f})"

@@ -10,7 +10,7 @@ from lab.experiments.skip_intervals.results import METHODS, SCORE, trials
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """A row per method that was searched."""
+    """Return one row per method that was searched."""
     rows = []
     for method, own in trials(results).items():
         scores, best = 100 * own[SCORE], own[own.chosen].iloc[0]
@@ -32,5 +32,5 @@ def tabulate(results: Path) -> pd.DataFrame:
 
 
 def _or_none(value: float | None) -> str:
-    """A setting that not every method has."""
+    """Return a setting that not every method has."""
     return "" if value is None else f"{value:g}"

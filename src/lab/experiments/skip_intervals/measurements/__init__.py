@@ -1,1 +1,1 @@
-"""Numbers under results/skip_intervals that are no runs."""
+"""Measurements: numbers under results/skip_intervals that do not come from runs."""

@@ -1,4 +1,4 @@
-"""What the trajectories look like, and how far shortcuts get on them: figures 2.5 and 2.6, and a table."""
+"""Examples of trajectories and the accuracy of shortcuts, for figures 2.5 and 2.6 and a table."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ DOMAINS = {"room_runner": (), "funnel_board": ("dataset.perturbed=true",)}
 
 
 def parts(data_dir: str = "data") -> Parts:
-    """A part per domain; the funnel board's is made in a minute, where it is not kept from before.
+    """Return one part per domain; the funnel board takes a minute if its trajectories are not kept already.
 
-    ``skip_intervals/DOMAIN.npz`` holds ``frames``, uint8 ``[6, T, 3, h, w]``, the last one of each repeated,
-    ``lengths`` and ``labels`` of validation trajectories; ``skip_intervals/data.csv`` a row per domain.
+    ``skip_intervals/DOMAIN.npz`` holds ``frames``, ``lengths`` and ``labels`` of validation trajectories. The
+    frames are uint8 ``[6, T, 3, h, w]``, and the last frame of each trajectory is repeated.
+    ``skip_intervals/data.csv`` has a row per domain.
 
     Args:
-        data_dir: where trajectories are kept.
+        data_dir: folder in which trajectories are kept.
     """
     return {name: partial(_measure, name, data_dir) for name in DOMAINS}
 
@@ -76,7 +77,7 @@ def _described(name: str, domain: Domain) -> dict[str, object]:
 
 
 def _psi_right(domain: Domain, trajectories: Trajectories) -> float:
-    """Share of true last frames on which the classifier reads the label."""
+    """Return the share of true last frames from which the classifier reads the right label."""
     rows = torch.arange(len(trajectories))
     first = trajectories.at(rows, torch.zeros_like(rows))
     evidence = domain.evidence(trajectories.at(rows, trajectories.lengths - 1), first)

@@ -1,4 +1,4 @@
-"""What a trained run of a study makes of the first validation trajectories, and which skips it chooses."""
+"""Rollouts of a study's trained run on the first validation trajectories, and the skips that it chooses."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from lab.runs.sweep.sweep import WORKER, plan, train
 def parts(
     dataset: str, runs: str, method: str = "adaptive", seed: int = 0, settings: Sequence[str] = ()
 ) -> Parts:
-    """One part: a run at its last step. It is the study's own where that lies in ``runs``, else made there.
+    """Return one part: rollouts of a run at its last step.
 
-    ``skip_intervals/DATASET_rollouts.npz`` holds of all N validation trajectories ``lengths``, ``labels``,
-    ``calls`` until the match is the last frame, and ``times`` ``[N, D]`` of the frames that predictions are
-    matched with; of the first six of them ``frames``, uint8 ``[6, T, C, h, w]``, the last one of each
-    repeated, and ``predicted`` ``[6, D, C, h, w]``, in 1 / 255; and ``method``, ``seed`` and ``step``.
+    The run is that of the study if it lies in ``runs``; otherwise it is made there.
+    ``skip_intervals/DATASET_rollouts.npz`` holds for all N validation trajectories ``lengths``, ``labels``,
+    ``calls`` until the last frame is matched, and ``times`` ``[N, D]`` of the matched frames. For the first
+    six it holds ``frames``, uint8 ``[6, T, C, h, w]`` with the last frame of each repeated, and
+    ``predicted`` ``[6, D, C, h, w]``, in units of 1 / 255. It also holds ``method``, ``seed`` and ``step``.
 
     Args:
         dataset: ``room_runner`` or ``funnel_board``.
         runs: folder of a study's runs.
-        method: of the run.
-        seed: of the run.
-        settings: its further overrides.
+        method: method of the run.
+        seed: seed of the run.
+        settings: further overrides of the run.
     """
     named = ("experiment=skip_intervals", f"dataset={dataset}", f"method={method}", f"seed={seed}")
     overrides = (*named, *settings)

@@ -1,4 +1,4 @@
-"""What matching adds to a step: adaptive against fixed steps, with as many model evaluations."""
+"""The cost of matching in a step: adaptive against fixed steps, with equally many model evaluations."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from lab.experiments.skip_intervals.trajectories import Trajectories
 from lab.experiments.skip_intervals.unrolling import unrolled
 
 SIZES = {"room_runner": (20, 20), "funnel_board": (36, 40)}
-"""Of a frame at the small scale, in pixels."""
+"""The size of a frame at the small scale, in pixels."""
 WARM_UP = 3
 
 
 def parts(steps: int = 60) -> Parts:
-    """A part per domain; ``skip_intervals/step_cost.csv`` has a row per stage of its training.
+    """Return one part per domain; ``skip_intervals/step_cost.csv`` has a row per stage of its training.
 
-    Timed are unrolling, backward pass and optimizer step, on an otherwise idle machine with one thread; both
-    methods in turn, on the same noise, of which no trajectory ends. ``adaptive_ms`` and ``fixed_ms`` are
-    medians over steps, ``ratio`` is the median of the ratios of neighbouring steps, with its quartiles.
+    The time is that of unrolling, backward pass and optimizer step, on an otherwise idle machine with one
+    thread. Both methods take turns on the same trajectories of noise, none of which ends. ``adaptive_ms`` and
+    ``fixed_ms`` are medians over steps. ``ratio`` is the median of the ratios of neighbouring steps, with its
+    quartiles.
 
     Args:
-        steps: timed per stage and method.
+        steps: number of timed steps per stage and method.
     """
     return {domain: partial(_measure, domain, steps) for domain in SIZES}
 
@@ -65,7 +66,7 @@ def _measure(domain: str, steps: int) -> Tables:
 def timed(
     simulator: SimulatorOptions, size: tuple[int, int], calls: int, batch: int, horizon: int, steps: int
 ) -> dict[str, list[float]]:
-    """Seconds of each step by method, with ``calls`` model evaluations per window in every one of them."""
+    """Return the seconds of each step by method; every step has ``calls`` model evaluations per window."""
     torch.manual_seed(0)
     noise = _noise(batch, calls * horizon + 1, size)
     rows, begin = torch.arange(batch), torch.zeros(batch, dtype=torch.long)
