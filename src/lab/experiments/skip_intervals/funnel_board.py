@@ -26,7 +26,7 @@ from lab.experiments.skip_intervals.funnel_course import (
     height,
 )
 from lab.experiments.skip_intervals.funnel_physics import PERTURBED, STANDARD, Bounciness, fall
-from lab.experiments.skip_intervals.kept import kept
+from lab.experiments.skip_intervals.stored_trajectories import stored_trajectories
 from lab.experiments.skip_intervals.trajectories import Trajectories
 from lab.machine.seeding import seed_for
 
@@ -102,7 +102,7 @@ class FunnelBoard:
         }
         folder = Path(data_dir) / "skip_intervals"
         make = partial(self._made, generation_seed)
-        both, sha256 = kept(folder, "funnel_board", own, partial(make, STANDARD))
+        both, sha256 = stored_trajectories(folder, "funnel_board", own, partial(make, STANDARD))
         training, validation = both.between(0, n_train), both.between(n_train, self.n)
         frequent = {"most frequent label": validation.share_of_most_frequent()}
         shortcuts = {**frequent, **self.shortcuts(validation)}
@@ -110,7 +110,9 @@ class FunnelBoard:
         source = f"own funnel board, {self.shape[0]} x {self.shape[1]} px, {n_train} trajectories ({words})"
         other = None
         if perturbed:
-            all_others, other_sha256 = kept(folder, "funnel_board_perturbed", own, partial(make, PERTURBED))
+            all_others, other_sha256 = stored_trajectories(
+                folder, "funnel_board_perturbed", own, partial(make, PERTURBED)
+            )
             other = all_others.between(0, n_train)
             sha256 = hashlib.sha256(f"{sha256}{other_sha256}".encode()).hexdigest()
         self.data = DomainData(training, validation, source, sha256, shortcuts, perturbed=other)

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from ilc.errors import UserError
 from lab.experiments.skip_intervals.domain import DomainData
-from lab.experiments.skip_intervals.kept import kept
 from lab.experiments.skip_intervals.room_frames import Bytes, RoomSizes, floor_plans, with_runner
 from lab.experiments.skip_intervals.room_layouts import layouts
 from lab.experiments.skip_intervals.room_motion import motion, waypoints
+from lab.experiments.skip_intervals.stored_trajectories import stored_trajectories
 from lab.experiments.skip_intervals.trajectories import Trajectories
 from lab.machine.seeding import seed_for
 
@@ -114,7 +114,7 @@ class RoomRunner:
             "frames_every": frames_every,
             "rest": rest,
         }
-        trajectories, sha256 = kept(
+        trajectories, sha256 = stored_trajectories(
             Path(data_dir) / "skip_intervals",
             "room_runner",
             parameters,

@@ -19,7 +19,7 @@ from lab.files.locked import locked
 from lab.files.sealed import sealed_or_made
 
 
-def kept(
+def stored_trajectories(
     folder: Path, name: str, parameters: Mapping[str, Any], make: Callable[[], Trajectories]
 ) -> tuple[Trajectories, str]:
     """Load the trajectories of these parameters, or make and store them first; also return their SHA-256.
