@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from ilc.errors import UserError
@@ -13,7 +12,7 @@ from ilc.gradients._trials.example_votes import different_examples, votes_agree
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.fixed_batch_norm import batch_norm_mixing_nothing
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, copied, trial_passes
+from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, trial_passes
 from ilc.objectives import ObjectiveFunction
 
 _QUESTION = "whether terms of examples are right"
@@ -92,7 +91,7 @@ def _finite_examples(
 ) -> Tensor:
     """The indices of the examples with a finite risk."""
     passes.reset()
-    x, y = (torch.stack(copied(values, range(len(values)))) for values in (inputs, targets))
+    x, y = inputs.detach().clone(), targets.detach().clone()
     with buffers_untouched(model):
         losses = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss
     return losses.detach().isfinite().nonzero().flatten().to("cpu")

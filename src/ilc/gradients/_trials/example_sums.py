@@ -11,7 +11,7 @@ from ilc.errors import UserError
 from ilc.gradients._environment import differentiated, trainable_parameters
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._trials.trial_parameters import nudged_parameters
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, copied
+from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import example_share
 from ilc.objectives import ObjectiveFunction
 
@@ -33,19 +33,18 @@ def sums_agree(
     Raises:
         UserError: they differ by more than rounding.
     """
-    everything = range(len(inputs))
     parameters = trainable_parameters(model)
 
     def gradient_of_batch() -> list[Tensor]:
         with buffers_untouched(model):
             passes.reset()
-            x, y = (torch.stack(copied(values, everything)) for values in (inputs, targets))
+            x, y = inputs.detach().clone(), targets.detach().clone()
             loss = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss.sum()
             return list(differentiated(loss, model, parameters))
 
     with buffers_untouched(model):
         passes.reset()
-        x, y = (torch.stack(copied(values, everything)) for values in (inputs, targets))
+        x, y = inputs.detach().clone(), targets.detach().clone()
         statistics = example_share(model, loss_fn, x, y).statistics
     gradients = gradient_of_batch()
     if not all(bool(gradient.isfinite().all()) for gradient in gradients):

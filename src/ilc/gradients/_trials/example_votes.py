@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -10,9 +11,8 @@ from torch import Tensor, nn
 from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
 from ilc.gradients._passes.example_losses import losses_of_examples
-from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, as_statistics, first_difference
-from ilc.gradients._trials.trial_parameters import nudged_parameters
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, copied
+from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, first_difference, nudge_shows
+from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import example_share
 from ilc.objectives import ObjectiveFunction
 
@@ -53,10 +53,14 @@ def _votes_of_few_agree(
 ) -> bool:
     """Compare these few; return False if a gradient is not finite, is only rounding, or is missing."""
     parameters = trainable_parameters(model)
-    x, y = (torch.stack(copied(values, few)) for values in (inputs, targets))
+    x, y = inputs[few].detach(), targets[few].detach()
     mixed = torch.is_autocast_enabled(inputs.device.type)
     narrow = [torch.empty(0, dtype=torch.bfloat16)] if mixed else []
     tolerance = Tolerance.of([*parameters.values(), inputs, *narrow])
+
+    def rows_of(seed: int) -> dict[str, Tensor]:
+        return _rows_of_examples(model, loss_fn, x, y, passes, seed)[0]
+
     for seed in range(_DRAWS):
         rows, draws = _rows_of_examples(model, loss_fn, x, y, passes, seed)
         if not all(bool(value.isfinite().all()) for value in rows.values()):
@@ -68,11 +72,8 @@ def _votes_of_few_agree(
             statistics = example_share(model, loss_fn, x.clone(), y.clone(), COMPARED_SUMS).statistics
         different = first_difference(statistics, rows, tolerance)
         if different is not None:
-            if rounding_may_differ:
-                with nudged_parameters(model, seed):
-                    nudged, _ = _rows_of_examples(model, loss_fn, x, y, passes, seed)
-                if first_difference(as_statistics(nudged), rows, tolerance) is not None:
-                    return False
+            if rounding_may_differ and nudge_shows(model, partial(rows_of, seed), rows, tolerance, seed):
+                return False
             raise UserError(
                 f"the votes per example for {different} are not the gradients of the examples' own risks: "
                 "examples mix other than by BatchNorm, or a layer's first axis is not the examples (time "

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from ilc.gradients._environment import as_objective, trainable_parameters
 from ilc.gradients._passes.graph import check_graph
-from ilc.gradients._trials.tolerance import Tolerance, as_statistics, first_difference
-from ilc.gradients._trials.trial_parameters import nudged_parameters
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, copied
+from ilc.gradients._trials.tolerance import Tolerance, nudge_shows
+from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.objectives import ObjectiveFunction
 
 _NUDGES = 3
@@ -48,8 +47,7 @@ def reference_rows(
     n = len(inputs)
     found: list[tuple[Tensor, Tensor, Tensor, list[Tensor]]] = []
     for e in range(n):
-        (x,), (y,) = copied(inputs, [e]), copied(targets, [e])
-        _add_if_finite(found, model, loss_fn, x, y, passes)
+        _add_if_finite(found, model, loss_fn, inputs[e].detach(), targets[e].detach(), passes)
         if len(found) == 2:
             break
     if not found:
@@ -101,13 +99,12 @@ def rounding_decides(
     difference between two ways then shows nothing.
     """
     tolerance = Tolerance.of([*trainable_parameters(model).values(), rows.inputs])
-    for seed in range(_NUDGES):
-        with nudged_parameters(model, seed):
-            again = [
-                reference_row(model, loss_fn, x.clone(), y.clone(), passes)[1]
-                for x, y in zip(rows.inputs, rows.targets, strict=True)
-            ]
-        nudged = dict(zip(rows.gradients, map(torch.stack, zip(*again, strict=True)), strict=True))
-        if first_difference(as_statistics(nudged), rows.gradients, tolerance) is not None:
-            return True
-    return False
+
+    def again() -> dict[str, Tensor]:
+        found = [
+            reference_row(model, loss_fn, x.clone(), y.clone(), passes)[1]
+            for x, y in zip(rows.inputs, rows.targets, strict=True)
+        ]
+        return dict(zip(rows.gradients, map(torch.stack, zip(*found, strict=True)), strict=True))
+
+    return any(nudge_shows(model, again, rows.gradients, tolerance, seed) for seed in range(_NUDGES))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
+from ilc.gradients._trials.trial_parameters import nudged_parameters
 
 COMPARED_SUMS = ("square_sum", "magnitude_sum")
 """Sums that are compared besides the total. They show which gradient belongs to which environment."""
-
-
-def as_statistics(rows: dict[str, Tensor]) -> dict[str, GradientStatistics]:
-    """Sums and votes of rows ``[E, ...]`` of gradients."""
-    return {name: GradientStatistics.zeros(row[0], COMPARED_SUMS).add_(row) for name, row in rows.items()}
 
 
 class Tolerance(NamedTuple):
@@ -59,3 +55,20 @@ def first_difference(
             if not torch.equal(ours.sign_sum[clear].double(), row.sign().sum(0)[clear]):
                 return name
     return None
+
+
+def nudge_shows(
+    model: nn.Module,
+    again: Callable[[], dict[str, Tensor]],
+    rows: dict[str, Tensor],
+    tolerance: Tolerance,
+    seed: int,
+) -> bool:
+    """Whether rows ``[E, ...]`` made ``again`` differ once the last digits of the parameters have changed.
+
+    A difference from these rows then shows nothing.
+    """
+    with nudged_parameters(model, seed):
+        nudged = again()
+    found = {name: GradientStatistics.zeros(row[0], COMPARED_SUMS).add_(row) for name, row in nudged.items()}
+    return first_difference(found, rows, tolerance) is not None

@@ -28,16 +28,14 @@ def take_snapshot(run: Path, kept: Path) -> int:
     Raises:
         UserError: the run has no checkpoint yet, or ``kept`` cannot be written to.
     """
-    try:
-        (run / "checkpoint.pt").stat()
-        remedy = "put back a copy, or start over in another folder"
-        state = load_sealed(run / "checkpoint.pt", remedy, needs_seal=True, map_location="cpu")
-        tables = {name: (run / name).read_text() for name in TABLES if (run / name).exists()}
-    except FileNotFoundError as error:
+    if not (run / "checkpoint.pt").exists():
         raise UserError(
             f"{run} has no checkpoint of an expert yet: give the folder in which scripts/train_expert.py "
             "trains, after its first minute"
-        ) from error
+        )
+    remedy = "put back a copy, or start over in another folder"
+    state = load_sealed(run / "checkpoint.pt", remedy, needs_seal=True, map_location="cpu")
+    tables = {name: (run / name).read_text() for name in TABLES if (run / name).exists()}
     state["policy"] = _halved(state["policy"], torch.float16)
     state["optimizer"]["state"] = {
         number: _halved(moments, torch.bfloat16) for number, moments in state["optimizer"]["state"].items()
