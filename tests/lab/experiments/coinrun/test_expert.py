@@ -24,39 +24,20 @@ from lab.experiments.coinrun.play import draw_actions, random_policy, returns_on
 from lab.experiments.coinrun.procgen_env import CoinRunVecEnv
 
 CPU = torch.device("cpu")
-OPTIONS = ExpertOptions(
-    mode="easy",
-    frames=512,
-    n_games=16,
-    n_steps=16,
-    minibatches=2,
-    update_epochs=1,
-    lr=1e-3,
-    gamma=0.99,
-    gae_lambda=0.95,
-    entropy_bonus=0.01,
-    clip_range=0.2,
-    width=2,
-    features=8,
-    blocks=0,
-    bfloat16=False,
-    seed=0,
-    checkpoint_every=256,
-    evaluate_every=0,
-    threads=1,
-)
 
 
-def test_training_continues_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_continues_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: ExpertOptions
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    first, frames = train_expert(OPTIONS, tmp_path, CPU)
+    first, frames = train_expert(options, tmp_path, CPU)
     assert frames == 512
     state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
     assert state["frames"] == 512
-    same, _ = train_expert(OPTIONS, tmp_path, CPU)  # Nothing is left to do.
+    same, _ = train_expert(options, tmp_path, CPU)  # Nothing is left to do.
     for a, b in zip(first.parameters(), same.parameters(), strict=True):
         assert torch.equal(a, b)
-    longer, _ = train_expert(dataclasses.replace(OPTIONS, frames=2048), tmp_path, CPU)
+    longer, _ = train_expert(dataclasses.replace(options, frames=2048), tmp_path, CPU)
     state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
     assert state["frames"] == 2048
     assert any(not torch.equal(a, b) for a, b in zip(first.parameters(), longer.parameters(), strict=True))
@@ -100,12 +81,14 @@ def test_games_observed_as_patches_are_the_same_games() -> None:
 
 
 @pytest.mark.parametrize(("blocks", "bfloat16"), [(0, False), (1, False), (2, True)])
-def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool) -> None:
+def test_our_network_gives_the_policys_distribution(
+    blocks: int, bfloat16: bool, options: ExpertOptions
+) -> None:
     from stable_baselines3 import PPO
 
     games = CoinRunVecEnv(4, EXPERT_TRAIN, "hard", seed=0)
     environment = PatchVecEnv(games) if blocks else games
-    options = dataclasses.replace(OPTIONS, blocks=blocks, bfloat16=bfloat16)
+    options = dataclasses.replace(options, blocks=blocks, bfloat16=bfloat16)
     kwargs = policy_settings(options)
     torch.manual_seed(0)
     policy: Any = PPO(
@@ -123,18 +106,18 @@ def test_our_network_gives_the_policys_distribution(blocks: int, bfloat16: bool)
     environment.close()
 
 
-def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path) -> None:
-    train_expert(OPTIONS, tmp_path, CPU)
+def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path, options: ExpertOptions) -> None:
+    train_expert(options, tmp_path, CPU)
     with pytest.raises(UserError, match="cannot be continued from"):
-        train_expert(dataclasses.replace(OPTIONS, width=3, frames=1024), tmp_path, CPU)
+        train_expert(dataclasses.replace(options, width=3, frames=1024), tmp_path, CPU)
 
 
 @pytest.mark.parametrize(
     "wrong", [{"frames": 0}, {"minibatches": 7}, {"gamma": 1.5}, {"seed": -1}, {"blocks": -1}]
 )
-def test_bad_options_are_named(wrong: dict[str, float]) -> None:
+def test_bad_options_are_named(wrong: dict[str, float], options: ExpertOptions) -> None:
     with pytest.raises(UserError, match=next(iter(wrong))):
-        dataclasses.replace(OPTIONS, **wrong)  # type: ignore[arg-type]
+        dataclasses.replace(options, **wrong)  # type: ignore[arg-type]
 
 
 def test_actions_follow_the_probabilities() -> None:

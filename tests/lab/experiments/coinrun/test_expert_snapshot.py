@@ -16,43 +16,27 @@ from lab.experiments.coinrun.expert_training import train_expert
 from lab.files.sealed import save_sealed
 
 CPU = torch.device("cpu")
-OPTIONS = ExpertOptions(
-    mode="hard",
-    frames=512,
-    n_games=16,
-    n_steps=16,
-    minibatches=2,
-    update_epochs=1,
-    lr=1e-3,
-    gamma=0.99,
-    gae_lambda=0.95,
-    entropy_bonus=0.01,
-    clip_range=0.2,
-    width=8,
-    features=64,
-    blocks=1,
-    bfloat16=True,
-    seed=0,
-    checkpoint_every=256,
-    evaluate_every=0,
-    threads=1,
-)
 
 
-def test_training_continues_from_a_snapshot_in_a_new_folder(tmp_path: Path) -> None:
+@pytest.fixture
+def options(options: ExpertOptions) -> ExpertOptions:
+    return dataclasses.replace(options, mode="hard", width=8, features=64, blocks=1, bfloat16=True)
+
+
+def test_training_continues_from_a_snapshot_in_a_new_folder(tmp_path: Path, options: ExpertOptions) -> None:
     run, kept, new = tmp_path / "run", tmp_path / "kept", tmp_path / "new"
     run.mkdir()
-    network, frames = train_expert(OPTIONS, run, CPU)
+    network, frames = train_expert(options, run, CPU)
     (run / "unseen.csv").write_text("policy,frames\nrandom play,0\n")
     assert take_snapshot(run, kept) == frames
     assert (kept / "checkpoint.pt").stat().st_size < 0.7 * (run / "checkpoint.pt").stat().st_size
     assert restore_snapshot(kept, new)
     assert (new / "unseen.csv").read_text() == (run / "unseen.csv").read_text()
-    same, _ = train_expert(OPTIONS, new, CPU)  # Nothing is left to do.
+    same, _ = train_expert(options, new, CPU)  # Nothing is left to do.
     for a, b in zip(network.parameters(), same.parameters(), strict=True):
         torch.testing.assert_close(b, a, rtol=1e-3, atol=1e-6)
         assert b.dtype == torch.float32
-    _, more = train_expert(dataclasses.replace(OPTIONS, frames=2 * frames), new, CPU)
+    _, more = train_expert(dataclasses.replace(options, frames=2 * frames), new, CPU)
     assert more == 2 * frames
     curve = pd.read_csv(new / "curve.csv")["frames"]
     assert curve.is_unique
