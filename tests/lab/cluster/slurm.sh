@@ -2,7 +2,7 @@
 # A real Slurm of one node with two cores: set up, the tests marked 'slurm', torn down. As root, on a machine
 # without a Slurm of its own: apt-get install slurm-wlm munge. Arguments go to pytest.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 for program in slurmctld slurmd sbatch munged; do
     command -v "$program" >/dev/null || { echo "skipped: $program is not installed (apt-get install slurm-wlm munge)"; exit 0; }
 done
