@@ -6,6 +6,7 @@ Two signs are in use. The paper's *consistency* is at most ``-epsilon``, and hig
 
 from ilc.consistency._ascent import search
 from ilc.consistency._consistency import Consistency
+from ilc.consistency._derivatives import Loss
 from ilc.consistency._expectation import LearningConsistency, invariant_learning_consistency
 from ilc.consistency._hessian_means import (
     arithmetic_mean,
@@ -21,6 +22,7 @@ from ilc.consistency._second_order import hessian_vector, quadratic
 __all__ = [
     "Consistency",
     "LearningConsistency",
+    "Loss",
     "arithmetic_mean",
     "consistency_score",
     "diagonal_geometric_mean",

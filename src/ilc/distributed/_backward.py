@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from ilc import gradients as ways
 from ilc._processes import current
@@ -16,6 +15,7 @@ from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._trials.findings import remember_buffers
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
 from ilc.objectives import ObjectiveFunction
@@ -94,8 +94,7 @@ def backward(
 
 def mixes_examples(model: nn.Module) -> bool:
     """Whether a BatchNorm of the model normalises by the statistics of the batch."""
-    layers = [layer for layer in model.modules() if isinstance(layer, _BatchNorm)]
-    return any(layer.training or layer.running_mean is None for layer in layers)
+    return any(normalises_by_batch(layer) for layer in model.modules())
 
 
 def _of_no_environments(model: nn.Module, aggregator: Aggregator) -> EnvironmentGradients:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ilc._processes import ONE_PROCESS, Processes
+from ilc.distributed import ONE_PROCESS, Processes
 from ilc.objectives import Risk
 from lab.data import Split
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn, optim
 
-from ilc._processes import Processes
 from ilc.aggregators import Aggregator
+from ilc.distributed import Processes
 from ilc.gradients import BackwardResult
 from ilc.objectives import ObjectiveFunction, Risk, RiskFunction
 from lab.data import Batches, Environments

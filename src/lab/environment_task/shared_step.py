@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ilc import distributed
-from ilc._processes import Processes
 from ilc.aggregators import Aggregator
+from ilc.distributed import Processes
 from ilc.gradients import BackwardResult, backward
 from ilc.objectives import ObjectiveFunction
 from lab.machine.seeding import seed_for

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 import torch
 from torch import Tensor, nn, optim
 
-from ilc._processes import current
 from ilc.aggregators import Aggregator
+from ilc.distributed import current
 from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk

@@ -143,7 +143,7 @@ class _Normalised(torch.autograd.Function):
         return of_x, of_weight, of_bias, None
 
 
-def mixes_examples(layer: nn.Module) -> bool:
+def normalises_by_batch(layer: nn.Module) -> bool:
     """Whether the layer is a BatchNorm that normalises by the statistics of the batch."""
     if not isinstance(layer, nn.modules.batchnorm._BatchNorm):
         return False

@@ -11,7 +11,7 @@ from torch.utils.hooks import RemovableHandle
 
 from ilc._precision import widened
 from ilc.errors import UserError
-from ilc.gradients._example_terms.batch_norm import BatchNormRecord, TrackedBatchNorm, mixes_examples
+from ilc.gradients._example_terms.batch_norm import BatchNormRecord, TrackedBatchNorm, normalises_by_batch
 from ilc.gradients._example_terms.batch_norm_correction import BatchNormCorrection
 from ilc.gradients._example_terms.rules import BELOW_BATCH_NORM, RULES
 from ilc.gradients._example_terms.terms import ExampleTerms, undivided
@@ -45,7 +45,7 @@ def track_batch_norms(
     for layer in model.modules():
         if type(layer) in BELOW_BATCH_NORM:
             handles.append(layer.register_forward_hook(tracked.note_output))
-        elif mixes_examples(layer):
+        elif normalises_by_batch(layer):
             handles.append(layer.register_forward_hook(tracked.replace_output))
     try:
         yield tracked

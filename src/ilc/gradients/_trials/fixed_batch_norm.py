@@ -8,14 +8,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ilc.gradients._example_terms.batch_norm import mixes_examples
+from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._example_terms.rules import RULES
 
 
 @contextmanager
 def batch_norm_mixing_nothing(model: nn.Module) -> Iterator[None]:
     """Let every BatchNorm take its batch statistics as constants, so that no gradient passes through them."""
-    layers: list[Any] = [part for part in model.modules() if mixes_examples(part) and type(part) in RULES]
+    layers: list[Any] = [
+        m for m in model.modules() if normalises_by_batch(m) and type(m) in RULES
+    ]
 
     def give_statistics(layer: Any, arguments: tuple[Tensor, ...]) -> None:
         x = arguments[0].detach()

@@ -11,7 +11,7 @@ from torch.autograd.graph import GradientEdge
 from ilc._precision import is_narrow, widened
 from ilc.aggregators import ON_REQUEST, GradientStatistics
 from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
-from ilc.gradients._example_terms.batch_norm import BatchNormRecord, mixes_examples
+from ilc.gradients._example_terms.batch_norm import BatchNormRecord, normalises_by_batch
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.tracked_batch_norms import track_batch_norms
@@ -65,11 +65,11 @@ def example_local(
     Raises:
         UserError: batch statistics cannot be followed, and as for ``example_share``.
     """
-    if not any(mixes_examples(layer) for layer in model.modules()):
+    if not any(normalises_by_batch(layer) for layer in model.modules()):
         return example_share(model, loss_fn, inputs, targets, also, written_out=False)
     trainable = trainable_parameters(model)
     layers = layers_of(model, trainable)
-    batch_norms = {layer: layers.pop(layer) for layer in list(layers) if mixes_examples(layer)}
+    batch_norms = {layer: layers.pop(layer) for layer in list(layers) if normalises_by_batch(layer)}
     n = len(inputs)
     statistics: dict[str, GradientStatistics] = {}
     starts: list[GradientEdge] = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ilc._processes import Processes, current
 from ilc.aggregators import Mean
+from ilc.distributed import Processes, current
 from ilc.errors import UserError
 from ilc.gradients import BackwardResult, environment_gradients
 from ilc.gradients._environment import trainable_parameters

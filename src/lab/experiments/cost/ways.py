@@ -19,8 +19,8 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
 from ilc.aggregators import AndMask
+from ilc.distributed import mixes_examples
 from ilc.gradients import backward
-from ilc.gradients._example_terms.batch_norm import mixes_examples
 from lab.experiments.cost.workloads import WORKLOADS
 
 MASK = AndMask(0.2)
@@ -123,7 +123,7 @@ def available(name: str, n_examples: int) -> list[str]:
         left_out |= {"vectorized", "sequential"}
     else:
         left_out |= {way for way in WAYS if way.startswith("per_example")} | {"Opacus"}
-    if any(mixes_examples(layer) for layer in workload.model().modules()):
+    if mixes_examples(workload.model()):
         left_out |= {"vmap(grad)", "Opacus"}
     return [way for way in WAYS if way not in left_out]
 

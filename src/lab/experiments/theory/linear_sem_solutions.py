@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ilc.consistency._derivatives import Loss
+from ilc.consistency import Loss
 from ilc.errors import UserError
 from lab.data import make_linear_sem
 from lab.machine.seeding import seed_for

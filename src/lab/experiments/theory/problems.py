@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from ilc.consistency._derivatives import Loss
+from ilc.consistency import Loss
 from ilc.errors import UserError
 from ilc.objectives._irm import squared_norm
 from lab.data import make_spirals

@@ -7,9 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ilc.consistency._consistency import Consistency
-from ilc.consistency._derivatives import Loss
-from ilc.consistency._second_order import quadratic
+from ilc.consistency import Consistency, Loss, quadratic
 
 SETTINGS = ((0.01, 1e-3), (0.01, 1e-1), (0.1, 1e-3))
 """The epsilon and damping of every score.

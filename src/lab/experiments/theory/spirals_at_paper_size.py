@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ilc.consistency._derivatives import Loss
+from ilc.consistency import Loss, environment_losses
 from ilc.consistency._large import LowRankExpansion, expand
-from ilc.consistency._network import environment_losses
 from ilc.objectives import RISKS
 from lab.experiments.measurement import trained
 from lab.machine.seeding import generator_for

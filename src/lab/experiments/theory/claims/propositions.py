@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from ilc.consistency._hessian_means import arithmetic_mean, ellipsoid_volume, karcher_mean
-from ilc.consistency._propositions import decay_base, inconsistency_bound, inconsistency_of_diagonal
+from ilc.consistency import arithmetic_mean, ellipsoid_volume, karcher_mean
+from lab.experiments.theory.propositions import decay_base, inconsistency_bound, inconsistency_of_diagonal
 from lab.figures.claims import Claim
 
 

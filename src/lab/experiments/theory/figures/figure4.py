@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from ilc.consistency._propositions import (
+from lab.experiments.theory.propositions import (
     decay_base,
     expected_masked_square,
     masked_square_bound,

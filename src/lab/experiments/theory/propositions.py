@@ -13,8 +13,7 @@ from scipy import stats
 from torch import Tensor
 
 from ilc.aggregators import Aggregator, AndMask
-from ilc.consistency._derivatives import Loss
-from ilc.consistency._hessian_means import arithmetic_mean, diagonal_geometric_mean
+from ilc.consistency import Loss, arithmetic_mean, diagonal_geometric_mean
 
 
 def masked_descent(

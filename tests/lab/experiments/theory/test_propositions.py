@@ -6,7 +6,7 @@ import torch
 
 from ilc.aggregators import AndMask
 from ilc.consistency import quadratic
-from ilc.consistency._propositions import (
+from lab.experiments.theory.propositions import (
     binomial_growth,
     decay_base,
     expected_masked_square,
