@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, GradientStatistics
+from ilc.gradients import backward, example_local, example_loss
 from lab.experiments.memorisation.vote_similarity import vote_similarity
+from lab.models import FastResNet
 
 
 def statistics(rows: torch.Tensor) -> dict[str, GradientStatistics]:
@@ -51,3 +54,31 @@ def test_nothing_kept_by_either() -> None:
         "overlap": 1.0,
         "cosine": 1.0,
     }
+
+
+@pytest.mark.slow
+def test_near_the_exact_vote_while_a_network_memorises() -> None:
+    """Kept share within 10 %, overlap at least one half, at the paper's threshold and image size."""
+    torch.manual_seed(0)
+    images = F.interpolate(torch.randn(640, 3, 4, 4), scale_factor=8, mode="bilinear")
+    labels = torch.randint(0, 10, (640,))
+    model = FastResNet(3, 10, width=8)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
+    for step in range(21):
+        few = torch.randperm(640)[:80]
+        inputs, targets = images[few].unsqueeze(1), labels[few].unsqueeze(1)
+        if step in (10, 20):
+            exact, local = (
+                weights(way(model, F.cross_entropy, inputs, targets).statistics)
+                for way in (example_loss, example_local)
+            )
+            found = vote_similarity(exact, local, 0.2)
+            assert found["overlap"] >= 0.5
+            assert found["kept_share_other"] == pytest.approx(found["kept_share_one"], rel=0.1)
+        backward(model, F.cross_entropy, inputs, targets, AndMask(0.2, rescale=True), "per_example")
+        optimizer.step()
+
+
+def weights(statistics: dict[str, GradientStatistics]) -> dict[str, GradientStatistics]:
+    """Without biases, which have no gradient but rounding in front of BatchNorm."""
+    return {name: s for name, s in statistics.items() if s.total.ndim > 1}
