@@ -98,7 +98,7 @@ def test_a_cut_gzip_file(files: DataSet) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    # A gzip file holds the time at which it was made; test names with the time in them differ between workers.
+    # A gzip file holds the time at which it was made, and test names with the time differ between workers.
     [b"", b"something else", gzip.compress(bytes(999), mtime=0)[:12] + b"\xff" * 30],
     ids=["empty", "text", "damaged"],
 )
