@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients._trials.compare_ways import Way, first_right_way
+from ilc.gradients._trials.convolution_work import convolutions_are_faster_in_turn
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.gradient_hooks import what_acts_on_gradients
 from ilc.gradients._trials.reference_loop import reference_rows
@@ -63,11 +64,16 @@ def choose_way(
         _say_once(f"one environment after another, as {reason}")
         answers[sizes] = sequential
         return sequential
+    compiled = _is_compiled(model)
+    if not compiled and convolutions_are_faster_in_turn(model, loss_fn, inputs):
+        _say_once("one environment after another, as that is faster for convolutions of this size on a CPU")
+        answers[sizes] = sequential
+        return sequential
     ways = [way for way in faster if may_go_by_layers(model, inputs)]
     if ways and mixed:
         _say_once("by torch.func, as autocast is on")
         ways = []
-    found = by_func if _is_compiled(model) else _tried(model, loss_fn, inputs, targets, [*ways, by_func])
+    found = by_func if compiled else _tried(model, loss_fn, inputs, targets, [*ways, by_func])
     if found is not None:
         answers[sizes] = found
     return found or sequential

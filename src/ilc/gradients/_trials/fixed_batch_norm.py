@@ -15,9 +15,7 @@ from ilc.gradients._example_terms.rules import RULES
 @contextmanager
 def batch_norm_mixing_nothing(model: nn.Module) -> Iterator[None]:
     """Let every BatchNorm take its batch statistics as constants, so that no gradient passes through them."""
-    layers: list[Any] = [
-        m for m in model.modules() if normalises_by_batch(m) and type(m) in RULES
-    ]
+    layers: list[Any] = [m for m in model.modules() if normalises_by_batch(m) and type(m) in RULES]
 
     def give_statistics(layer: Any, arguments: tuple[Tensor, ...]) -> None:
         x = arguments[0].detach()
