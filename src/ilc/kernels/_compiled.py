@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ilc.kernels import _population_count, _power_of_two, _sign_tile
+from ilc.kernels import _population_count, _power_of_two, _product_tile
 
 # With fewer values per thread, a second thread costs more than it saves.
 _VALUES_PER_THREAD = 2**15
@@ -99,7 +99,7 @@ def _may_share() -> bool:
 def _teach_once() -> None:
     _population_count.teach_numba()
     _power_of_two.teach_numba()
-    _sign_tile.teach_numba()
+    _product_tile.teach_numba()
 
 
 def _forget_threads() -> None:

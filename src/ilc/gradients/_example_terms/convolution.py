@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +13,7 @@ from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 from ilc._precision import wide_type
 from ilc.gradients._example_terms.terms import ExampleTerms, product, undivided
 from ilc.kernels._compiled import usable
-from ilc.kernels._convolution_signs import Window, convolution_signs
+from ilc.kernels._patch_sums import Window, corrected_signs, sums_and_signs
 
 # Measured on CPUs: a convolution is faster if each weight collects from more positions than this.
 _MANY_POSITIONS = 64
@@ -30,7 +31,10 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Examp
         weight = _by_patches(layer, x, delta, padding)
     else:
         weight = _by_convolution(layer, x, delta, padding)
-    weight = weight._replace(signs=_signs_by_kernel(layer, *prepared))
+    if _has_kernel(layer, x, delta):
+        weight = weight._replace(
+            sums=lambda: _sums(layer, *prepared), corrected_signs=partial(_corrected_signs, layer, *prepared)
+        )
     return {"weight": weight, "bias": undivided(lambda s: delta[s].flatten(2).sum(2))}
 
 
@@ -78,24 +82,41 @@ def _by_convolution(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple
     return undivided(weight)
 
 
-def _signs_by_kernel(
-    layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]
-) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
-    """The kernel for common convolutions of images; None for other convolutions."""
+def _has_kernel(layer: Convolution, x: Tensor, delta: Tensor) -> bool:
+    """Whether there is a kernel: for common convolutions of images."""
     usual = isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.dilation == (1, 1)
-    if not usual or x.dtype != torch.float32 or not (usable(x) and usable(delta)):
-        return None
+    return usual and x.dtype == torch.float32 and usable(x) and usable(delta)
 
-    def last(values: Tensor) -> Tensor:
-        return values.permute(0, 2, 3, 1).contiguous()
 
-    def signs(ones: Tensor, normed: Tensor, normalised: Tensor) -> Tensor:
-        sum_normed = convolution_gradient(layer, x, normalised)
-        window = Window(layer.kernel_size, layer.stride, padding)  # type: ignore[arg-type]
-        counted = convolution_signs(last(x), last(delta), window, ones, normed, last(sum_normed))
-        return counted.permute(0, 3, 1, 2).contiguous()
+def _sums(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """The sums of the terms and of their signs, by the kernel."""
+    sums = sums_and_signs(_channels_last(x), _channels_last(delta), _window(layer, padding))
+    total, signs = (values.permute(0, 3, 1, 2).contiguous() for values in sums)
+    return total, signs
 
-    return signs
+
+def _corrected_signs(
+    layer: Convolution,
+    x: Tensor,
+    delta: Tensor,
+    padding: tuple[int, ...],
+    ones: Tensor,
+    normed: Tensor,
+    normalised: Tensor,
+) -> Tensor:
+    """The sum of the signs of the corrected terms, by the kernel."""
+    sum_normed = _channels_last(convolution_gradient(layer, x, normalised))
+    window = _window(layer, padding)
+    signs = corrected_signs(_channels_last(x), _channels_last(delta), window, ones, normed, sum_normed)
+    return signs.permute(0, 3, 1, 2).contiguous()
+
+
+def _channels_last(values: Tensor) -> Tensor:
+    return values.permute(0, 2, 3, 1).contiguous()
+
+
+def _window(layer: Convolution, padding: tuple[int, ...]) -> Window:
+    return Window(layer.kernel_size, layer.stride, padding)  # type: ignore[arg-type]
 
 
 def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> ExampleTerms:

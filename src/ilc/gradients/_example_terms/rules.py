@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ilc._precision import wide_type, widened
 from ilc.gradients._example_terms.convolution import convolution, convolution_gradient
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms, product, undivided
+from ilc.kernels._compiled import usable
+from ilc.kernels._patch_sums import Window, sums_and_signs
 
 
 def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms | RankOneTerms]:
@@ -45,9 +48,19 @@ def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
 
 def _products(x: Tensor, delta: Tensor) -> ExampleTerms:
     """From ``x [E, positions, in]`` and ``delta [E, positions, out]``."""
+    by_kernel = x.dtype == delta.dtype == torch.float32 and usable(x) and usable(delta)
     return ExampleTerms(
-        lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch), delta.shape[-1]
+        lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch),
+        delta.shape[-1],
+        sums=(lambda: _sums_of_products(x, delta)) if by_kernel else None,
     )
+
+
+def _sums_of_products(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
+    """The sums of the products and of their signs, by the kernel: a position is an image of one pixel."""
+    window = Window((1, 1), (1, 1), (0, 0))
+    total, signs = sums_and_signs(x.contiguous()[:, None], delta.contiguous()[:, None], window)
+    return total.flatten(1), signs.flatten(1)
 
 
 def batch_norm(layer: Any, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -39,12 +39,11 @@ def summed(
     if isinstance(terms, RankOneTerms):
         assert correction is None, "a corrected outer product is no outer product"
         return sums_of_outer_products(terms, parameter, also)
-    if terms.signs is not None and correction is not None and not also and not in_order:
-        statistics = GradientStatistics.zeros(parameter)
-        statistics.n_environments = n
-        statistics.sign_sum = terms.signs(correction.ones, correction.normed, correction.normalised)
-        correction.rescale(statistics)
-        return statistics
+    if not also and not in_order:
+        if correction is None and terms.sums is not None:
+            return GradientStatistics(n, *terms.sums())
+        if correction is not None and terms.corrected_signs is not None:
+            return _by_kernel(terms.corrected_signs, parameter, n, correction)
     budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]
     row = parameter.numel() // terms.n_rows
     fitting = min(_ENOUGH_EXAMPLES, budget // max(row, terms.extra))
@@ -74,6 +73,20 @@ def summed(
     if correction is not None:
         correction.rescale(statistics)
     return _restored(statistics, terms, parameter)
+
+
+def _by_kernel(
+    corrected_signs: Callable[[Tensor, Tensor, Tensor], Tensor],
+    parameter: Tensor,
+    n: int,
+    correction: BatchNormCorrection,
+) -> GradientStatistics:
+    """Signs only: the caller computes the total itself."""
+    statistics = GradientStatistics.zeros(parameter)
+    statistics.n_environments = n
+    statistics.sign_sum = corrected_signs(correction.ones, correction.normed, correction.normalised)
+    correction.rescale(statistics)
+    return statistics
 
 
 def _summed_at_once(

@@ -19,10 +19,12 @@ class ExampleTerms(NamedTuple):
         n_rows: the number of rows of a term, in the layout that is fastest.
         restore: takes a sum over examples, flat in that layout, to the parameter's own layout.
         arrange: the way back for a weight: from the parameter's layout to ``[out, ...]`` in that layout.
-        signs: a kernel, if there is one. It takes ``ones``, ``normed`` and ``normalised`` of a
+        extra: the number of elements per example that ``of`` needs besides the term itself.
+        sums: a kernel, if there is one. It returns the sum over examples of the terms and that of their
+            signs, in the parameter's own layout.
+        corrected_signs: a kernel, if there is one. It takes ``ones``, ``normed`` and ``normalised`` of a
             ``BatchNormCorrection`` and returns the sum over examples of the signs of the corrected terms, in
             the parameter's own layout.
-        extra: the number of elements per example that ``of`` needs besides the term itself.
     """
 
     of: Callable[[slice], Callable[[slice, Tensor], Tensor]]
@@ -30,7 +32,8 @@ class ExampleTerms(NamedTuple):
     restore: Callable[[Tensor], Tensor] = lambda flat: flat
     arrange: Callable[[Tensor], Tensor] = lambda weight: weight.flatten(1)
     extra: int = 0
-    signs: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None
+    sums: Callable[[], tuple[Tensor, Tensor]] | None = None
+    corrected_signs: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None
 
 
 class RankOneTerms(NamedTuple):
