@@ -15,6 +15,14 @@ MAJORITY = 0.701
 """The share of dead centres after three steps, which is the accuracy of always saying "dead"."""
 LIFT = 0.1
 """The difference above ``MAJORITY`` from which on the game counts as learned."""
+NAMES = {
+    **LABELS,
+    "random even": "frozen teacher that asks for all boards alike",
+    "random spread": "frozen teacher that asks for boards at random",
+    "learned even": "learned teacher that began by asking for all boards alike",
+    "learned spread": "learned teacher that began by asking for boards at random",
+}
+"""The names of the rows in the claim. The figures have the shorter ``LABELS``."""
 
 
 def claims(results: Path) -> list[Claim]:
@@ -89,4 +97,4 @@ def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shown(values: dict[str, pd.Series]) -> str:
-    return "; ".join(f"{LABELS[row]}: {median_and_range(values[row])}" for row in ROWS if row in values)
+    return "; ".join(f"{NAMES[row]}: {median_and_range(values[row])}" for row in ROWS if row in values)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.linear_unit_tests.results import beside_published, published_errors
+from lab.experiments.linear_unit_tests.results import LABELS, beside_published, published_errors
 from lab.figures.claims import Claim
 
 MOST = 2.0
@@ -44,7 +44,7 @@ def _agreement(table: pd.DataFrame, published: int, short: str, cells: str) -> C
     same = (table["chosen/lr"] / table.chosen_lr - 1).abs() < 1e-4
     within = table.apart.abs() <= MOST
     where = (
-        f"problem {worst.problem}, method {worst.method}, {worst.n_environments} environments, spurious "
+        f"problem {worst.problem}, {LABELS[worst.method]!r}, {worst.n_environments} environments, spurious "
         f"dimensions: {worst.spurious_dimensions}"
     )
     return Claim(
