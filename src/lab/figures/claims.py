@@ -23,7 +23,8 @@ PAGE = Path("docs/claims.md")
 HEAD = """# Claims
 
 `make figures` makes this page from `results/`. The rules in `src/lab/experiments/*/claims/` turn
-the numbers into verdicts. Nobody edits this page by hand.
+the numbers into verdicts. Nobody edits this page by hand. n is the number of seeds, networks or
+restarts. The [glossary](glossary.md) explains words such as oracle, trial and threshold.
 """
 
 
@@ -133,7 +134,7 @@ def page(collected: dict[str, list[Claim]]) -> str:
 
 
 def _block(claim: Claim) -> str:
-    lines = ("Claim", claim.claim), ("Paper", claim.paper), ("Ours", claim.ours), ("Verdict", claim.verdict)
+    lines = ("Claim", claim.claim), ("Source", claim.paper), ("Ours", claim.ours), ("Verdict", claim.verdict)
     items = (wrapped(f"- **{name}:** {text}", "  ") for name, text in lines)
     return f"### {claim.short}\n\n" + "\n".join(items) + "\n"
 

@@ -36,9 +36,9 @@ def judged(claim: Claim, kind: str, results: Path, studies: tuple[str, ...], lim
     """
     unfinished = pending(results, *studies)
     if unfinished:
-        ours = f"{claim.ours}; {unfinished}" if claim.ours else f"no number yet: {unfinished}"
+        ours = f"{claim.ours} Done so far: " if claim.ours else "There is no number yet: "
         number = number_of_runs(unfinished)
-        return claim._replace(ours=ours, number=number, verdict=f"pending: {unfinished}")
+        return claim._replace(ours=f"{ours}{unfinished}.", number=number, verdict=f"pending: {unfinished}")
     if limit and kind == "reproduced":
         return claim._replace(verdict=f"pattern reproduced {limit}")
     return claim._replace(verdict=f"{kind}, {limit}" if limit else kind)

@@ -138,7 +138,7 @@ def test_the_verdict_is_that_of_new_seeds(
     assert "after 2,048 steps, mask minus Adam" in generalisation.number
     assert "24 completed trials of Adam (1 more failed)" in generalisation.ours
     assert decay.verdict == "in part"
-    assert decay.number == "10 of the 10 best (mask)"
+    assert decay.number == "10 of the 10 best trials have it (mask)"
 
 
 def test_ranks_go_by_validation_levels_and_the_papers_by_test_levels(tmp_path: Path) -> None:

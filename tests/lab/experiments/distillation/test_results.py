@@ -77,7 +77,7 @@ def test_the_claim_about_noisy_privileged_data_looks_at_medians(
         runs.append({"method": method, "dataset.dimensions": 128, "teaching.split": "redrawn", **values})
     (claim,) = privileged.claims(write(tmp_path, "privileged", runs))
     assert claim.verdict == verdict
-    assert "in 1 of 1 cells made here" in claim.ours
+    assert "in 1 of 1 pairs" in claim.ours
 
 
 HOPPER = {"dataset.environment": "Hopper-v4", "teaching.split": "fixed", "teaching.n_inner": 96}
@@ -119,7 +119,7 @@ def test_the_claim_about_hopper_takes_the_longest_baselines(
 ) -> None:
     hopper, whole = mujoco.claims(write_mujoco(tmp_path, distilled, frozen))
     assert hopper.verdict == verdict
-    assert "within 10 the best without a teacher has 0.35000" in hopper.ours
+    assert "Within 10 steps the best error without a teacher is 0.35000" in hopper.ours
     assert whole.verdict == order
     assert "1 of 4 environments" in whole.ours
 
@@ -136,7 +136,7 @@ def test_the_table_of_mujoco_compares_at_equal_steps_too(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("distilled", "frozen", "whole", "verdict"),
     [
-        (0.9, 0.76, 0.71, "in part: in a smaller game alone"),
+        (0.9, 0.76, 0.71, "in part: only in a smaller game"),
         (0.9, 0.93, 0.9, "in part: a frozen teacher is as good"),
         (0.65, 0.76, 0.9, "not reproduced"),
         (0.96, 0.76, 0.9, "reproduced"),
@@ -183,7 +183,7 @@ def hopper(case: dict[str, object], lowest: float, step: int = 1) -> dict[str, o
 @pytest.mark.parametrize(
     ("shuffled", "redrawn", "verdict"),
     [
-        (0.15, 0.25, "in part: a reduced teacher"),
+        (0.15, 0.25, "in part: with a reduced teacher"),
         (0.15, 0.1, "in part: 3 of 4 statements"),
         (0.3, 0.1, "in part: 2 of 4 statements"),
     ],

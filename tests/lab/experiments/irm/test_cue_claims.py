@@ -12,8 +12,8 @@ from lab.experiments.irm.cue import COLORED, COWS, LABEL_NOISE, RUNS, THRESHOLD
 from lab.experiments.irm.figures.per_example_cue import draw
 
 Accuracies = dict[float, list[float]]
-HELPS = "in part: it helps, and does not drop the cue"
-NOTHING = "undecided: nothing is learned where such a cue can be dropped"
+HELPS = "in part: the mask helps, but does not drop the cue"
+NOTHING = "undecided: nothing is learned at the thresholds that can drop such a cue"
 
 
 def _write(folder: Path, cows: Accuracies, colored: Accuracies, train: float = 0.8, pending: int = 0) -> None:
@@ -59,7 +59,7 @@ def test_what_is_dropped(cows: Accuracies, train: float, verdict: str, tmp_path:
     assert claim.verdict == verdict
     assert "n = 2 seeds" in claim.ours
     if max(cows) > 0.6:
-        assert claim.number.endswith(f"{100 * cows[0][0]:.1f} % without")
+        assert claim.number.endswith(f"{100 * cows[0][0]:.1f} % without a mask")
 
 
 @pytest.mark.parametrize("cows", [{}, {0: [0.8]}, {0: [0.8, 0.8], 0.7: [0.95, 0.99]}])

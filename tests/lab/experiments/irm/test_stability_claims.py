@@ -116,7 +116,7 @@ def test_the_ramp_is_judged_at_every_evaluation(
     claim = claims(tmp_path)[1]
     assert claim.verdict.startswith(verdict)
     assert f"{max(passing, at_the_end)} of 20 seeds pass at some evaluation" in claim.ours
-    assert f", {at_the_end} at the last;" in claim.ours
+    assert f", and {at_the_end} at the last." in claim.ours
 
 
 @pytest.mark.parametrize("kinds", [{}, {"step": "success"}, {**LATE, **dict.fromkeys(AT_ONCE, "plain")}])

@@ -98,13 +98,13 @@ def test_true_labels_are_judged_at_the_smallest_threshold_that_prevents(tmp_path
     random = {0.0: 1.0, 0.2: 0.99, 0.4: 0.15, 0.8: 0.1}
     claim = thresholds(tmp_path, random, learned)[2]
     assert claim.verdict == GOOD
-    assert "in all seeds is 0.4;" in claim.ours
+    assert "in all seeds is 0.4." in claim.ours
 
 
 def test_where_no_threshold_prevents_true_labels_say_nothing(tmp_path: Path) -> None:
     claim = thresholds(tmp_path, {0.0: 1.0, 0.2: 0.9}, LEARNED)[2]
     assert claim.verdict == BAD
-    assert claim.number == "0 thresholds prevent memorising"
+    assert claim.number == "0 of 2 thresholds prevent memorising"
 
 
 def test_group_norm_has_a_row_of_its_own(tmp_path: Path) -> None:
@@ -195,14 +195,14 @@ def test_label_noise_shows_plain_training_at_the_rate_of_the_mask(tmp_path: Path
         faster = plain.assign(**{"optimizer.lr": 5e-3, "test/accuracy": 0.75})
         pd.concat([table, faster]).to_csv(path, index=False)
     (claim,) = wrong_labels.claims(tmp_path)
-    assert "plain at the mask's rate 75.0 (75.0 to 75.0) on the test set at the end" in claim.ours
+    assert "at the mask's rate has a test accuracy of 75.0 (75.0 to 75.0) % at the end" in claim.ours
     assert claim.verdict == GOOD
 
 
 def test_a_claim_whose_runs_are_not_all_done_is_pending_and_shows_what_there_is(tmp_path: Path) -> None:
     (random, *_) = thresholds(tmp_path, {0.0: 1.0, 0.2: 0.2, 0.8: 0.1}, LEARNED, pending=5)
     assert random.verdict == "pending: 18 of 23 runs, the others are pending"
-    assert random.number == "20.0 % train accuracy at 0.2"
+    assert random.number == "20.0 % training accuracy at threshold 0.2"
     noise = noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7), pending=2)
     assert {kind_of(claim.verdict) for claim in (random, noise)} == {"pending"}
 

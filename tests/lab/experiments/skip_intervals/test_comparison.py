@@ -81,7 +81,7 @@ def verdicts(results: Path) -> dict[str, str]:
 
 BEATS, CHEAPER, RANDOM = (
     "Adaptive skips beat fixed steps (room runner)",
-    "Fewer evaluations, no accuracy lost (room runner)",
+    "Adaptive skips save evaluations, keep accuracy (room runner)",
     "Random matches at first help (room runner)",
 )
 WITHOUT = "adaptive_without_exploration"

@@ -59,27 +59,27 @@ def test_a_seed_that_diverged_counts(tmp_path: Path) -> None:
     diverged = pd.DataFrame({"seed": [3, 4, 5, 6], "test/accuracy": [None] * 4})
     pd.concat([runs, diverged]).to_csv(path, index=False)
     masks, _, robustness = claims(tmp_path)
-    assert masks.verdict == "partly: AND-mask, AND-mask + L1"
+    assert masks.verdict == "partly: for AND-mask and AND-mask + L1"
     assert "3 of 7 seeds" in robustness.number
 
 
 def test_a_baseline_a_little_but_surely_above_chance_is_counted(tmp_path: Path) -> None:
     _write_methods(tmp_path, {**_as_published(), "IRM": 0.55}, {})
-    assert _verdicts(tmp_path)[1] == "in part: 1 of 7 above chance, by at most 5.0 points"
+    assert _verdicts(tmp_path)[1] == "in part: 1 of 7 are above chance, by at most 5.0 points"
 
 
 def test_a_mask_that_fails_is_left_out_of_the_verdict(tmp_path: Path) -> None:
     _write_methods(tmp_path, {**_as_published(), "AND-mask": 0.98}, {"AND-mask": 2, "AND-mask + L1": 3})
     masks, _, robustness = _verdicts(tmp_path)
-    assert masks == "partly: AND-mask + L1, AND-mask + L2"
-    assert robustness == "partly: AND-mask + L1"
+    assert masks == "partly: for AND-mask + L1 and AND-mask + L2"
+    assert robustness == "partly: for AND-mask + L1"
 
 
 def test_nothing_works(tmp_path: Path) -> None:
     _write_methods(tmp_path, dict.fromkeys(METHODS.values(), 0.7), {})
     masks, baselines, robustness = _verdicts(tmp_path)
     assert masks == robustness == "not reproduced"
-    assert baselines == "in part: 7 of 7 above chance, by at most 20.0 points"
+    assert baselines == "in part: 7 of 7 are above chance, by at most 20.0 points"
 
 
 def test_committed_searches_and_seeds_are_complete(root: Path) -> None:

@@ -38,7 +38,7 @@ def _write(folder: Path, alone: list[float], adversary: list[float]) -> None:
         (
             [1.0, 0.9],
             [0.40, 0.30],
-            "not reproduced: hidden in 0 of 2 seeds, only better than without an adversary",
+            "not reproduced: hidden in 0 of 2 seeds, but recognised less often than without an adversary",
         ),
         ([1.0, 0.9], [1.0, 1.0], "not reproduced"),
         ([0.03, 0.04], [0.03, 0.03], "not reproduced"),  # Where there is nothing to hide.

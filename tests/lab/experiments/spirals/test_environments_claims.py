@@ -39,8 +39,16 @@ def _write(folder: Path, plain: Best, unanimous: Best, lower: Best) -> None:
     ("plain", "unanimous", "verdict"),
     [
         ({32: 0.5, 1024: 1.0}, {32: 1.0, 1024: 1.0}, "reproduced with 2 revolutions"),
-        ({32: 0.5, 256: 1.0}, {32: 1.0, 256: 1.0}, "reproduced with 2 revolutions, at another number"),
-        ({32: 0.5, 1024: 0.6}, {32: 1.0, 1024: 1.0}, "not reproduced: the baseline never does"),
+        (
+            {32: 0.5, 256: 1.0},
+            {32: 1.0, 256: 1.0},
+            "reproduced with 2 revolutions, with another number of environments",
+        ),
+        (
+            {32: 0.5, 1024: 0.6},
+            {32: 1.0, 1024: 1.0},
+            "not reproduced: plain training never finds the mechanism",
+        ),
         ({32: 1.0, 1024: 1.0}, {32: 0.5, 1024: 1.0}, "not reproduced"),
         ({32: 0.5, 1024: 1.0}, {32: 0.5, 1024: 0.5}, "not reproduced"),
     ],
@@ -50,7 +58,7 @@ def test_how_many_environments(plain: Best, unanimous: Best, verdict: str, tmp_p
     claim = environments(*read_environments(tmp_path))
     assert claim.verdict == verdict
     reached = ", ".join(f"{size:,}" for size, best in unanimous.items() if best == 1) or "none"
-    assert f"threshold 0.2 at 16; threshold 1 at {reached} of 2, 16, 32, " in claim.ours
+    assert f": 16 with threshold 0.2; {reached} with threshold 1. We tried 2, 16, 32, " in claim.ours
 
 
 def _outcome(reading: Reading, counted: str, literal: list[float], rescaled: list[float]) -> Outcome:
@@ -62,8 +70,8 @@ def _outcome(reading: Reading, counted: str, literal: list[float], rescaled: lis
     [
         ([1.0, 0.99], [0.5, 0.5], "reproduced"),
         ([1.0, 0.5], [1.0, 1.0], "in part: 1 of 2 seeds"),
-        ([0.5, 0.5], [1.0, 1.0], "in part: if rescaled, 2 of 2 seeds"),
-        ([0.5, 0.5], [0.8, 1.0], "in part: if rescaled, 1 of 2 seeds"),
+        ([0.5, 0.5], [1.0, 1.0], "in part: with rescaled updates in 2 of 2 seeds"),
+        ([0.5, 0.5], [0.8, 1.0], "in part: with rescaled updates in 1 of 2 seeds"),
         ([0.5, 0.5], [0.5, 0.98], "not reproduced"),
     ],
 )

@@ -47,7 +47,7 @@ def _write(folder: Path, shortcut: dict[str, list[float]], tuned: dict[str, list
         (
             [0.1, 0.1],
             [0.5, 1.5],
-            "in part: the weights on shortcuts shrink, tuned neurons with L2 1e-5 alone",
+            "in part: the weights on shortcuts shrink, tuned neurons weaken in all seeds only with L2 1e-5",
         ),
         ([0.1, 0.3], [0.5, 0.5], "in part"),
     ],
@@ -57,5 +57,5 @@ def test_every_seed_decides(l1: list[float], tuned: list[float], verdict: str, t
     _write(tmp_path, shortcut, {"none": [1.0, 1.0], "l1": tuned, "l2": [0.5, 0.5]})
     (claim,) = claims(tmp_path)
     assert claim.verdict == verdict
-    assert claim.number == "0.50 x the weights on shortcuts (L2)"
+    assert claim.number == "0.50 times the weights on shortcuts without L2"
     assert len(draw(tmp_path).axes) == 4

@@ -15,6 +15,14 @@ MAJORITY = 0.701
 """The share of dead centres after three steps, which is the accuracy of always saying "dead"."""
 LIFT = 0.1
 """The difference above ``MAJORITY`` from which on the game counts as learned."""
+NAMES = {
+    **LABELS,
+    "random even": "frozen teacher that asks for all boards alike",
+    "random spread": "frozen teacher that asks for boards at random",
+    "learned even": "learned teacher that began by asking for all boards alike",
+    "learned spread": "learned teacher that began by asking for boards at random",
+}
+"""The names of the rows in the claim. The figures have the shorter ``LABELS``."""
 
 
 def claims(results: Path) -> list[Claim]:
@@ -36,23 +44,28 @@ def claims(results: Path) -> list[Claim]:
     return [
         Claim(
             short="The Game of Life needs a teacher",
-            claim="Game of Life: without a teacher the student never learns what the last step brings; "
-            "with a learned teacher it does, and better than with a fixed one (thesis, figure 4.6)",
-            paper="17 x 17 cells, 3 steps; no numbers are legible; which fixed teacher is meant is not said",
-            ours=f"{_described(small)}: {_shown(best)}; best test accuracy over training (oracle); the last: "
-            f"{_shown(_by_row(small, 'test/accuracy'))}; median and range, "
-            f"n = {small.groupby('row').seed.nunique().min()} seeds; with "
-            f"{', '.join(map(str, sorted(set(runs.n_train))))} examples a learned teacher's student is "
-            f"above that of the same teacher frozen in {ahead.ahead.sum()} of {len(ahead)} pairs; "
-            f"{_described(whole)}, n = {whole.groupby('row').seed.nunique().min()}: {_shown(there)}",
-            number=f"{100 * learned[top].median():.0f} % against {100 * best['no_teacher'].median():.0f} %",
+            claim="In the Game of Life a student without a teacher never learns the result of the last step. "
+            "A student with a learned teacher learns it, and does so better than with a fixed teacher "
+            "(thesis, figure 4.6).",
+            paper="The game has 17 x 17 cells and 3 steps. No numbers are legible. The thesis does not say "
+            "which fixed teacher it means.",
+            ours=f"The smaller game has {_described(small)}. The best test accuracy in % over training "
+            f"(oracle) is, by method: {_shown(best)}. The last test accuracy is: "
+            f"{_shown(_by_row(small, 'test/accuracy'))}. The numbers are medians and ranges over n = "
+            f"{small.groupby('row').seed.nunique().min()} seeds. With "
+            f"{', '.join(map(str, sorted(set(runs.n_train))))} examples the student of a learned teacher is "
+            f"above the student of the same teacher, frozen, in {ahead.ahead.sum()} of {len(ahead)} pairs. "
+            f"The larger game has {_described(whole)}, with n = {whole.groupby('row').seed.nunique().min()}. "
+            f"There the best test accuracy in % is, by method: {_shown(there)}.",
+            number=f"{100 * learned[top].median():.0f} % with a learned teacher, "
+            f"{100 * best['no_teacher'].median():.0f} % without a teacher",
             verdict="not reproduced"
             if not above_none
             else "in part: a frozen teacher is as good"
             if not above_frozen
             else "reproduced"
             if learns_there
-            else "in part: in a smaller game alone",
+            else "in part: only in a smaller game",
         )
     ]
 
@@ -69,7 +82,7 @@ def _by_row(runs: pd.DataFrame, value: str) -> dict[str, pd.Series]:
 
 def _described(runs: pd.DataFrame) -> str:
     steps, size = runs.game.iloc[0]
-    return f"{size} x {size} cells, {steps} steps, {runs.n_train.max()} examples"
+    return f"{size} x {size} cells, {steps} steps and {runs.n_train.max()} examples"
 
 
 def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:
@@ -84,4 +97,4 @@ def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shown(values: dict[str, pd.Series]) -> str:
-    return ", ".join(f"{LABELS[row]} {median_and_range(values[row])}" for row in ROWS if row in values)
+    return "; ".join(f"{NAMES[row]}: {median_and_range(values[row])}" for row in ROWS if row in values)

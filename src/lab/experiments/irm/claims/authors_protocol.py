@@ -52,11 +52,15 @@ def claims(results: Path) -> list[Claim]:
     ours = "; ".join(_words(name, chosen) for name, chosen in by_row.items())
     claim = Claim(
         short="IRM ignores the colour of digits",
-        claim="Colored MNIST: IRM ignores the colour, plain training does not (the IRM authors' protocol)",
-        paper="train / test accuracy: "
+        claim="On Colored MNIST IRM ignores the colour, and plain training does not (the IRM authors' "
+        "protocol).",
+        paper="Training / test accuracy in %: "
         + ", ".join(f"{ROW_LABELS[name]} {_published(name)}" for name in PUBLISHED)
-        + " (IRM authors, mean and standard deviation of 10 restarts)",
-        ours=f"{ours}; mean and standard deviation; {data_sources(runs)}" if ours else "",
+        + ". The numbers are means and standard deviations of 10 restarts (IRM authors).",
+        ours=f"Training / test accuracy in %: {ours}. The numbers are means and standard deviations. The "
+        f"data are {data_sources(runs)}."
+        if ours
+        else "",
         number=f"{100 * by_row['irm_penalty'][PARTS[1]].mean():.1f} % test accuracy"
         if "irm_penalty" in by_row
         else "",
@@ -90,7 +94,7 @@ def _kind(by_row: dict[str, pd.DataFrame]) -> str:
         return "reproduced"
     irm, plain, gray = (means[name][1] for name in ("irm_penalty", "mean", "grayscale_mean"))
     if irm > 0.5 and irm - plain >= APART and gray > irm:
-        return "in part: the pattern, not the numbers"
+        return "in part: the pattern agrees, the numbers do not"
     return "not reproduced"
 
 

@@ -48,18 +48,21 @@ def claims(results: Path) -> list[Claim]:
     best = max(tests, key=lambda t: tests[t], default=None)
     claim = Claim(
         short="A mask over examples drops a strong cue",
-        claim="cows and camels: with every example an environment of its own, a cue that agrees with the "
-        "label in 80 % of the examples is dropped for what holds in all (appendix to section 4)",
-        paper="argued, not measured: grass is predictive of cows in 80 %, so it cannot be the cow",
-        ours=f"digits with a colour for grass: test accuracy, where the colour agrees with the label in "
-        f"{100 * AGREES['test']:.0f} %, by threshold: {each}; median and range, n = "
-        f"{min(len(chosen) for chosen in of.values())} seeds; training accuracy, median: {train}; the digit "
-        f"alone is worth {100 * digit_alone(COWS):.0f} %, the colour alone {100 * AGREES['test']:.0f} %; "
-        f"{data_sources(cows)}"
+        claim="In the problem of cows and camels a cue, the grass, agrees with the label in 80 % of the "
+        "examples. If every example is an environment of its own, a mask drops this cue and learns the "
+        "feature that holds in all examples (appendix to section 4).",
+        paper="The paper argues this and does not measure it: grass predicts cows in 80 % of the examples, "
+        "so grass cannot be the cow.",
+        ours="Here digits stand for cows and colours for grass. In the test set the colour agrees with the "
+        f"label in {100 * AGREES['test']:.0f} % of the examples. Test accuracy in % by threshold: {each}. "
+        f"The numbers are medians and ranges over n = {min(len(chosen) for chosen in of.values())} seeds. "
+        f"Median training accuracy in % by threshold: {train}. A prediction by the digit only is right in "
+        f"{100 * digit_alone(COWS):.0f} % of the test examples, and one by the colour only in "
+        f"{100 * AGREES['test']:.0f} %. The data are {data_sources(cows)}."
         if of
         else "",
-        number=f"{100 * tests[best]:.1f} % test accuracy at {best:g}, "
-        f"{100 * of[0.0]['test/accuracy'].median():.1f} % without"
+        number=f"{100 * tests[best]:.1f} % test accuracy at threshold {best:g}, "
+        f"{100 * of[0.0]['test/accuracy'].median():.1f} % without a mask"
         if best is not None and 0.0 in of
         else "",
         verdict="",
@@ -72,13 +75,13 @@ def _kind(of: dict[float, pd.DataFrame]) -> str:
     if not deciding or 0.0 not in of:
         return "undecided"
     # Threshold 0 means no mask.
-    alone = of[0.0]["test/accuracy"].median()
+    unmasked = of[0.0]["test/accuracy"].median()
     bar = DROPPED * digit_alone(COWS)
-    if any(chosen["test/accuracy"].min() >= max(bar, alone) for chosen in deciding.values()):
+    if any(chosen["test/accuracy"].min() >= max(bar, unmasked) for chosen in deciding.values()):
         return "reproduced"
     masked = [chosen["test/accuracy"].median() for threshold, chosen in of.items() if threshold > 0]
-    if max(masked) >= alone + HELPED:
-        return "in part: it helps, and does not drop the cue"
+    if max(masked) >= unmasked + HELPED:
+        return "in part: the mask helps, but does not drop the cue"
     if all(chosen["train/accuracy"].median() < LEARNED for chosen in deciding.values()):
-        return "undecided: nothing is learned where such a cue can be dropped"
+        return "undecided: nothing is learned at the thresholds that can drop such a cue"
     return "not reproduced"

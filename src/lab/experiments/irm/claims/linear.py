@@ -22,16 +22,16 @@ def claims(results: Path) -> list[Claim]:
     return [
         Claim(
             short="IRM finds the causal weights",
-            claim="linear example: IRM finds the causal weights (1, 1, 0, 0)",
-            paper=_words(EXPLAINER_WEIGHTS["irm_penalty"]) + " (explainer, one seed)",
+            claim="In the linear example IRM finds the causal weights (1, 1, 0, 0).",
+            paper=_paper("irm_penalty"),
             ours=_ours(irm),
-            number=f"weights at most {off:.3f} off",
+            number=f"weights at most {off:.3f} from the causal ones",
             verdict=_verdict(irm, CAUSAL),
         ),
         Claim(
-            short="Plain training leans on the consequences Z",
-            claim="linear example: plain training leans on Z",
-            paper=_words(EXPLAINER_WEIGHTS["mean"]) + " (explainer, one seed)",
+            short="Plain training relies on the consequences Z",
+            claim="In the linear example plain training relies on Z, the consequences of the label.",
+            paper=_paper("mean"),
             ours=_ours(plain),
             number=f"weights of {on_z:.3f} on Z",
             verdict=_verdict(plain, EXPLAINER_WEIGHTS["mean"]),
@@ -43,8 +43,15 @@ def _means(runs: pd.DataFrame) -> list[float]:
     return [float(runs[f"weight/{i}"].mean()) for i in range(4)]
 
 
+def _paper(method: str) -> str:
+    return f"The weights of X1, X2, Z1 and Z2 are {_words(EXPLAINER_WEIGHTS[method])} (explainer, one seed)."
+
+
 def _ours(runs: pd.DataFrame) -> str:
-    return f"{_words(_means(runs))}; mean, n = {len(runs)} seeds"
+    return (
+        f"The weights of X1, X2, Z1 and Z2 are {_words(_means(runs))}. They are means over n = {len(runs)} "
+        "seeds."
+    )
 
 
 def _verdict(runs: pd.DataFrame, wanted: Sequence[float]) -> str:

@@ -55,18 +55,22 @@ def _begins_plain(results: Path) -> Claim:
     ours = number = ""
     if shares:
         each = "; ".join(f"{name}: {_words(share)}" for name, share in shares.items())
-        ours = f"outcomes by schedule: {each}; n = {_seeds(runs)} seeds each; {data_sources(runs)}"
+        ours = (
+            f"The outcomes by schedule are: {each}. There are n = {_seeds(runs)} seeds each. The data are "
+            f"{data_sources(runs)}."
+        )
     if set(shares) == set(SCHEDULES):
         at_once = min(shares[name]["collapsed"] for name in AT_ONCE)
         later = max(shares[name]["collapsed"] for name in PLAIN_FIRST)
         number = (
-            f"{100 * at_once:.0f} % at least collapse with an early penalty, {100 * later:.0f} % at most "
-            "with a late one"
+            f"at least {100 * at_once:.0f} % of the runs collapse with an early penalty, at most "
+            f"{100 * later:.0f} % with a late one"
         )
     claim = Claim(
         short="IRM must begin as plain training",
-        claim="IRM must begin as plain training, or it collapses to a constant",
-        paper="the most common failure, where the penalty weighs too much (reimplementation)",
+        claim="If IRM does not begin as plain training, it collapses to a constant.",
+        paper="This is the most common failure. It happens where the penalty weighs too much "
+        "(reimplementation).",
         ours=ours,
         number=number,
         verdict="",
@@ -85,7 +89,7 @@ def _kind(shares: dict[str, dict[str, float]]) -> str:
         return "not reproduced"
     if all(share["collapsed"] == 1 for share in early) and not any(share["collapsed"] for share in late):
         return "reproduced"
-    return "in part: no early penalty works, not all of them collapse"
+    return "in part: no early penalty works, but not every early run collapses, or a late one does"
 
 
 def _ramp(results: Path) -> Claim:
@@ -103,22 +107,24 @@ def _ramp(results: Path) -> Claim:
         n, share = curves.seed.nunique(), len(first) / curves.seed.nunique()
         highest = curves.groupby("seed")["test/accuracy"].max()
         runs = stability_runs(results)
-        when = f", first at epoch {first.min():.0f} to {first.max():.0f}" if len(first) else ""
+        when = f" for the first time at epoch {first.min():.0f} to {first.max():.0f}" if len(first) else ""
         ours = (
-            f"{SCHEDULES[OWN_PACE]}, evaluated every four epochs of 79 steps: {len(first)} of {n} seeds "
-            f"pass at some evaluation{when}, {passes(last).sum()} at the last; highest test accuracy "
-            f"{100 * highest.min():.0f} to {100 * highest.max():.0f} %; stopping there looks at test data, "
-            f"as the source does; {data_sources(runs[runs.schedule == OWN_PACE])}"
+            f"The schedule is: {SCHEDULES[OWN_PACE]}. There is an evaluation every four epochs of 79 steps. "
+            f"{len(first)} of {n} seeds pass at some evaluation{when}, and {passes(last).sum()} at the last. "
+            f"The highest test accuracy is {100 * highest.min():.0f} to {100 * highest.max():.0f} %. To stop "
+            "at such an evaluation, one looks at test data, as the source does. The data are "
+            f"{data_sources(runs[runs.schedule == OWN_PACE])}."
         )
-        number = f"{100 * share:.0f} % above 70 % train and 60 % test at some evaluation"
+        number = f"{100 * share:.0f} % of the seeds above 70 % train and 60 % test at some evaluation"
         kind = {"yes": "reproduced", "open": "undecided", "no": "in part" if share else "not reproduced"}[
             most(share, n)
         ]
     claim = Claim(
-        short="A slow ramp makes IRM work",
-        claim="IRM works when the penalty's weight grows slowly, as the epoch to the power of 1.6",
-        paper='more than 70 % in training and 60 % in test, "quite unstable depending on the random seed", '
-        "stopped where all environments pass, the test environment too (reimplementation, MNIST)",
+        short="A slowly growing penalty makes IRM work",
+        claim="IRM works when the penalty's weight grows slowly, as the epoch to the power of 1.6.",
+        paper="Accuracy is above 70 % in training and above 60 % in test. This is "
+        '"quite unstable depending on the random seed". Training stops where all environments pass, the test '
+        "environment too (reimplementation, MNIST).",
         ours=ours,
         number=number,
         verdict="",
@@ -127,7 +133,12 @@ def _ramp(results: Path) -> Claim:
 
 
 def _words(share: dict[str, float]) -> str:
-    kinds = {"success": "passes the bar", "collapsed": "collapsed", "plain": "plain", "between": "between"}
+    kinds = {
+        "success": "pass the bar",
+        "collapsed": "collapse",
+        "plain": "end as plain training does",
+        "between": "end in between",
+    }
     return ", ".join(f"{100 * share[kind]:.0f} % {word}" for kind, word in kinds.items())
 
 

@@ -45,9 +45,9 @@ def claims(results: Path) -> list[Claim]:
     """Return the claims on random labels, on true labels, and on test accuracy beside training accuracy."""
     group_norm = _random_labels(results, "random_labels_group_norm")._replace(
         short="With GroupNorm a small threshold prevents memorising",
-        claim="with GroupNorm, under which votes are exact: random labels are memorised by plain training, a "
-        f"small threshold ({SMALL:g}) prevents it",
-        paper="not in the paper",
+        claim="With GroupNorm the votes are exact. Plain training memorises random labels, and a small "
+        f"threshold ({SMALL:g}) prevents it.",
+        paper="The paper does not make this claim.",
     )
     return [
         _random_labels(results, "random_labels"),
@@ -61,15 +61,15 @@ def _open(claim: Claim, results: Path, name: str) -> Claim:
     """Return the claim as pending, because there are not enough runs for a verdict."""
     unfinished = pending(results, name)
     return claim._replace(
-        ours=f"no number yet: {unfinished}",
+        ours=f"There is no number yet: {unfinished}.",
         number=number_of_runs(unfinished),
         verdict=f"pending: {unfinished}",
     )
 
 
 def _about(runs: pd.DataFrame) -> str:
-    """Return the number of seeds and the data, in words."""
-    return f"{seeds_per(runs, [THRESHOLD, NOISE])}; {data_sources(runs)}"
+    """Return the number of seeds and the data, in words that end a sentence and add another one."""
+    return f"{seeds_per(runs, [THRESHOLD, NOISE])}. The data are {data_sources(runs)}."
 
 
 def _last(runs: pd.DataFrame, noise: float, key: str) -> pd.DataFrame:
@@ -114,9 +114,9 @@ def _random_labels(results: Path, name: str) -> Claim:
     """
     claim = Claim(
         short="A small threshold prevents memorising random labels",
-        claim=f"random labels: plain training memorises, a small threshold ({SMALL:g}) prevents it "
-        "(figure 8)",
-        paper="memorisation is quickly hindered as the threshold grows (CIFAR-10)",
+        claim=f"Plain training memorises random labels, and a small threshold ({SMALL:g}) prevents it "
+        "(figure 8).",
+        paper="Memorisation is quickly hindered as the threshold grows (CIFAR-10).",
         ours="",
         number="",
         verdict="",
@@ -130,12 +130,13 @@ def _random_labels(results: Path, name: str) -> Claim:
     held_up = last[SMALL].max() <= last[0.0].min() - 0.2
     by_threshold = ", ".join(f"{100 * last[t].median():.0f} at {t:g}" for t in last)
     return claim._replace(
-        ours=f"train accuracy at the last epoch {by_threshold}; at {SMALL:g} "
-        f"{median_and_range(last[SMALL])}, of which {100 * rise[SMALL].max():.1f} points at most came at the "
-        f"last rate; prevented (at most {PREVENTED:.0%}, less than {100 * STILL_RISING:.0f} points at the "
-        f"last rate) in {in_seeds(prevented)}; plain training {median_and_range(last[0.0])}; medians and "
-        f"ranges, {_about(runs)}",
-        number=f"{100 * last[SMALL].median():.1f} % train accuracy at {SMALL:g}",
+        ours=f"The training accuracy in % at the last epoch is, by threshold: {by_threshold}. At {SMALL:g} "
+        f"it is {median_and_range(last[SMALL])}, and at most {100 * rise[SMALL].max():.1f} points of it came "
+        f"at the last learning rate. In plain training it is {median_and_range(last[0.0])}. Memorisation is "
+        f"prevented if the accuracy is at most {100 * PREVENTED:.0f} % and less than "
+        f"{100 * STILL_RISING:.0f} points of it came at the last learning rate. This is so in "
+        f"{in_seeds(prevented)}. The numbers are medians and ranges over {_about(runs)}",
+        number=f"{100 * last[SMALL].median():.1f} % training accuracy at threshold {SMALL:g}",
         verdict=verdict(
             bool(last[0.0].min() >= MEMORISED and prevented.all()),
             bool(held_up),
@@ -154,8 +155,9 @@ def _true_labels(results: Path) -> Claim:
     """
     claim = Claim(
         short="The same threshold still learns true labels",
-        claim="true labels: a threshold that prevents memorising does not hurt the test accuracy (figure 16)",
-        paper="both converge and generalise (CIFAR-10)",
+        claim="A threshold that prevents memorising random labels does not hurt the test accuracy with true "
+        "labels (figure 16).",
+        paper="Both plain training and the mask converge and generalise (CIFAR-10).",
         ours="",
         number="",
         verdict="",
@@ -169,19 +171,22 @@ def _true_labels(results: Path) -> Claim:
     unfinished = pending(results, "random_labels")
     if not separating:
         return claim._replace(
-            ours=f"no threshold prevents memorising; {_about(runs)}",
-            number="0 thresholds prevent memorising",
+            ours="None of the thresholds that were run on true labels "
+            f"({', '.join(f'{t:g}' for t in test.columns)}) prevents memorising. Each threshold has "
+            f"{_about(runs)}",
+            number=f"0 of {len(test.columns)} thresholds prevent memorising",
             verdict=verdict(False, False, len(test), unfinished),
         )
     small = min(separating)
     kept = (test[small] >= test[0.0] - HURT)[test[small].notna()]
     gained = (test[small].median() - CHANCE) / (test[0.0].median() - CHANCE)
     return claim._replace(
-        ours=f"the smallest threshold that prevents memorising in all seeds is {small:g}; test accuracy "
-        f"{median_and_range(test[0.0])} at threshold 0, {median_and_range(test[small].dropna())} at "
-        f"{small:g}, at most two points lower in {in_seeds(kept)}; {gained:.0%} of what plain training gains "
-        f"over chance; median and range, {_about(runs)}",
-        number=f"{100 * test[small].median():.1f} % test accuracy at {small:g}",
+        ours=f"The smallest threshold that prevents memorising in all seeds is {small:g}. The test accuracy "
+        f"in % is {median_and_range(test[0.0])} at threshold 0 and {median_and_range(test[small].dropna())} "
+        f"at {small:g}. It is at most two points lower in {in_seeds(kept)}. Plain training gains some "
+        f"accuracy over chance, and the median with the mask gains {100 * gained:.0f} % of that. The numbers "
+        f"are medians and ranges over {_about(runs)}",
+        number=f"{100 * test[small].median():.1f} % test accuracy at threshold {small:g}",
         verdict=verdict(bool(kept.all()), bool(gained >= MOST), len(kept), unfinished),
     )
 
@@ -196,9 +201,9 @@ def _test_beside_train(results: Path) -> Claim:
     """
     claim = Claim(
         short="Test accuracy falls more slowly than training accuracy",
-        claim="true labels: with the threshold, test accuracy falls more slowly than training accuracy, "
-        "until both are the same (figure 16)",
-        paper="test performance decreases slower, and they eventually reach the same value (CIFAR-10)",
+        claim="With true labels, as the threshold grows, test accuracy falls more slowly than training "
+        "accuracy, until both are the same (figure 16).",
+        paper="Test performance decreases more slowly, and both eventually reach the same value (CIFAR-10).",
         ours="",
         number="",
         verdict="",
@@ -220,10 +225,11 @@ def _test_beside_train(results: Path) -> Claim:
         for t in train.columns[1:]
     )
     return claim._replace(
-        ours=f"points lost against threshold 0 in training and in test: {table}; at most two points more in "
-        f"test in {in_seeds(slower)}; thresholds with test accuracy of at least twice chance and training "
-        f"accuracy within {100 * SAME:.0f} points of it: {where}; medians, {_about(runs)}",
-        number=f"{gap:.0f} points between train and test at {last:g}",
+        ours=f"We compare with threshold 0. Training and test accuracy lose these points: {table}. Test "
+        f"accuracy loses at most two points more than training accuracy in {in_seeds(slower)}. We look for "
+        "thresholds at which test accuracy is at least twice chance and training accuracy is within "
+        f"{100 * SAME:.0f} points of it. These are: {where}. The numbers are medians over {_about(runs)}",
+        number=f"{gap:.0f} points between training and test accuracy at threshold {last:g}",
         verdict=verdict(
             bool(slower.all() and meet),
             bool(slower.mean() > 0.5),

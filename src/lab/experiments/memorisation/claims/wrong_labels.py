@@ -31,7 +31,7 @@ FALL = 0.03
 """The test accuracy that a run must lose after its highest evaluation so that this counts as a fall.
 
 It is above zero because the highest evaluation is partly high by chance."""
-NAMES = {"mean": "plain", "and_mask": "AND-mask"}
+NAMES = {"mean": "Plain training", "and_mask": "The AND-mask"}
 
 
 def claims(results: Path) -> list[Claim]:
@@ -43,10 +43,11 @@ def claims(results: Path) -> list[Claim]:
     """
     claim = Claim(
         short="The mask does not fit wrong labels",
-        claim="25 % label noise: the mask does not fit the wrong labels, and its test accuracy does not "
-        "fall after a peak as that of plain training does (figure 9)",
-        paper="mislabelled part well below chance with the mask, memorised without; the baseline's "
-        "test accuracy peaks early and falls, the mask's improves slowly but steadily (CIFAR-10)",
+        claim="With 25 % label noise the mask does not fit the wrong labels. After a peak the test accuracy "
+        "of plain training falls, and that of the mask does not (figure 9).",
+        paper="With the mask, the accuracy on the mislabelled part is well below chance. Without it, that "
+        "part is memorised. The baseline's test accuracy peaks early and falls. The mask's test accuracy "
+        "improves slowly but steadily (CIFAR-10).",
         ours="",
         number="",
         verdict="",
@@ -56,7 +57,7 @@ def claims(results: Path) -> list[Claim]:
     if len(runs) == 0 or set(curves.aggregator) != set(NAMES):
         return [
             claim._replace(
-                ours=f"no number yet: {unfinished}",
+                ours=f"There is no number yet: {unfinished}.",
                 number=number_of_runs(unfinished),
                 verdict=f"pending: {unfinished}",
             )
@@ -73,23 +74,25 @@ def claims(results: Path) -> list[Claim]:
         wrong[aggregator], test[aggregator] = fitted[last], over[last]
         fall[aggregator] = highest - over[last]
         parts.append(
-            f"{name} at rate {BEST_RATES[aggregator]:g}: {median_and_range(wrong[aggregator])} of the "
-            f"mislabelled part at the end, test set {median_and_range(highest)} at its highest (median "
-            f"epoch {at:g}), {median_and_range(test[aggregator])} at the end, a fall of "
-            f"{FALL:.0%} or more in {in_seeds(fall[aggregator] >= FALL)}"
+            f"{name} at rate {BEST_RATES[aggregator]:g} fits {median_and_range(wrong[aggregator])} % of the "
+            f"mislabelled part at the end. Its test accuracy in % is {median_and_range(highest)} at its "
+            f"highest evaluation (median epoch {at:g}) and {median_and_range(test[aggregator])} at the end. "
+            f"It falls by {100 * FALL:.0f} points or more in {in_seeds(fall[aggregator] >= FALL)}."
         )
     same = runs[(runs.aggregator == "mean") & (runs[RATE] == SAME_RATE["mean"])]
     if len(same):
         parts.append(
-            f"plain at the mask's rate {median_and_range(same['test/accuracy'])} on the test set at the end"
+            f"Plain training at the mask's rate has a test accuracy of "
+            f"{median_and_range(same['test/accuracy'])} % at the end."
         )
     below = wrong["and_mask"] < CHANCE
     apart = wrong["mean"].min() - wrong["and_mask"].max()
     shapes = bool((fall["mean"] >= FALL).all() and (fall["and_mask"] < FALL).all())
     return [
         claim._replace(
-            ours=f"{'; '.join(parts)}; below chance with the mask in {in_seeds(below)}; median and range, "
-            f"{seeds_per(curves, ['aggregator'])}; {data_sources(runs)}",
+            ours=f"{' '.join(parts)} With the mask, the accuracy on the mislabelled part is below chance in "
+            f"{in_seeds(below)}. The numbers are medians and ranges over "
+            f"{seeds_per(curves, ['aggregator'])}. The data are {data_sources(runs)}.",
             number=f"{100 * wrong['and_mask'].median():.1f} % of the wrong labels fitted",
             verdict=verdict(
                 bool(below.all()) and apart >= 0.4 and shapes, apart >= 0.2, len(below), unfinished

@@ -39,20 +39,20 @@ def _claims(table: pd.DataFrame, domain: str) -> list[Claim]:
     against_fixed = (
         (
             f"Adaptive skips beat fixed steps ({domain})",
-            f"{domain}: adaptive skips reach a higher label accuracy than any fixed step (thesis, "
-            "figure 2.9)",
+            f"On the {domain} adaptive skips reach a higher label accuracy than any fixed step (thesis, "
+            "figure 2.9).",
             verdict,
         ),
         (
-            f"Fewer evaluations, no accuracy lost ({domain})",
-            f"{domain}: adaptive skips need fewer model evaluations and lose no accuracy (thesis, "
-            "figure 2.10)",
+            f"Adaptive skips save evaluations, keep accuracy ({domain})",
+            f"On the {domain} adaptive skips need fewer model evaluations and lose no accuracy (thesis, "
+            "figure 2.10).",
             efficiency,
         ),
     )
     found = []
     if len(fixed):
-        which = f" (the best of the {n_fixed} fixed steps made)"
+        which = f" (the best of the {n_fixed} fixed steps that we ran)"
         found += [
             _claim(table, short, claim, fixed, which, decide(table, adaptive, fixed))
             for short, claim, decide in against_fixed
@@ -62,8 +62,8 @@ def _claims(table: pd.DataFrame, domain: str) -> list[Claim]:
             _claim(
                 table,
                 short=f"Random matches at first help ({domain})",
-                claim=f"{domain}: random matches at first, fewer and fewer, make adaptive skips more "
-                "accurate (thesis, figure 2.9)",
+                claim=f"On the {domain} adaptive skips become more accurate if matches are random at first, "
+                "and fewer and fewer of them are random later (thesis, figure 2.9).",
                 other=silent,
                 which="",
                 verdict=verdict(table, adaptive, silent),
@@ -81,13 +81,16 @@ def _claim(
     return Claim(
         short=short,
         claim=claim,
-        paper="higher curves, sooner; no numbers printed (8 seeds, nine configurations searched per method)",
-        ours=f"{_words(adaptive)}; {_words(other)}{which}; hard accuracy on held-out trajectories, mean of "
-        "each run's last five evaluations, mean and range over seeds, and model evaluations per rollout; "
-        f"best shortcut: {name}, {100 * accuracy:.1f} %; each method with the best "
-        "of its own nine configurations (three frames: that of two); told apart where the means differ by "
-        "more than twice the standard error of that",
-        number=f"{gap:+.1f} points, {adaptive[CALLS].mean():.1f} against {other[CALLS].mean():.1f} calls",
+        paper="The curves are higher and rise sooner. The thesis prints no numbers. It has 8 seeds and "
+        "searches nine configurations per method.",
+        ours=f"Accuracy and calls by method are: {_words(adaptive)}; {_words(other)}{which}. Accuracy is "
+        "hard accuracy on held-out trajectories, a mean over each run's last five evaluations, given as mean "
+        f"and range over seeds. Calls are model evaluations per rollout. The best shortcut ({name}) has "
+        f"{100 * accuracy:.1f} %. Each method has the best of its own nine configurations (steps of three "
+        "frames have the one of two frames). We say that two methods differ if the difference of their means "
+        "is more than twice its standard error.",
+        number=f"{gap:+.1f} points of accuracy, {adaptive[CALLS].mean():.1f} against "
+        f"{other[CALLS].mean():.1f} calls",
         verdict=verdict,
     )
 
@@ -110,7 +113,11 @@ def verdict(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) -> st
     gap, error = _difference(ours, others)
     if gap > error:
         return LIMIT
-    return "not reproduced: the other is more accurate" if gap < -error else "undecided: not told apart"
+    return (
+        "not reproduced: the other is more accurate"
+        if gap < -error
+        else "undecided: the difference is too small to be sure"
+    )
 
 
 def efficiency(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) -> str:
@@ -125,9 +132,9 @@ def efficiency(table: pd.DataFrame, ours: pd.DataFrame, others: pd.DataFrame) ->
     if ours[CALLS].max() >= others[CALLS].min():
         return "not reproduced: no fewer model evaluations"
     if gap < -error:
-        return "not reproduced: fewer model evaluations, less accuracy"
+        return "not reproduced: fewer model evaluations, but less accuracy"
     return (
-        LIMIT if gap >= 0 else "undecided: fewer evaluations, a loss of accuracy is not told apart from none"
+        LIMIT if gap >= 0 else "undecided: fewer model evaluations, but it is open whether accuracy is lost"
     )
 
 

@@ -36,10 +36,9 @@ def _masks(test: dict[str, pd.Series]) -> Claim:
     last = AND_MASKS[-1]
     return Claim(
         short="The AND-mask learns the spirals' mechanism",
-        claim="spirals: the AND-mask learns the mechanism (figure 6)",
-        paper="the only method with perfect test accuracy, 50 seeds",
-        ours=f"test accuracy {_each(test, AND_MASKS)}; median and range, new seeds; "
-        f"{CHOSEN.revolutions:g} revolutions, {EPOCHS} epochs",
+        claim="On the spirals the AND-mask learns the mechanism (figure 6).",
+        paper="The AND-mask is the only method with perfect test accuracy (50 seeds).",
+        ours=_each(test, AND_MASKS),
         number=f"{100 * test[last].median():.1f} % test accuracy ({last})",
         verdict=_share([label for label in AND_MASKS if as_in_the_paper(label, test[label])], AND_MASKS),
     )
@@ -51,17 +50,17 @@ def _baselines(test: dict[str, pd.Series], trials: str) -> Claim:
     p_values = ", ".join(f"{label} {chance_p_value(test[label]):.1g}" for label in BASELINES)
     excess = 100 * (highest - CHANCE)
     return Claim(
-        short="The best of every baseline stays at chance",
-        claim=f"spirals: the best of {trials} trials of every baseline stays at chance (figure 6)",
-        paper="nothing significantly better than chance",
-        ours=f"test accuracy {_each(test, BASELINES)}; median and range, new seeds; "
-        f"{CHOSEN.revolutions:g} revolutions, {EPOCHS} epochs; "
-        f"one-sided t test against {100 * CHANCE:.0f} %, p: {p_values}; "
-        f"significant at {LEVEL / len(BASELINES):.2g}, which is {LEVEL:g} shared among {len(BASELINES)}",
+        short="Every baseline's best trial stays at chance",
+        claim=f"On the spirals the best of {trials} trials of every baseline stays at chance (figure 6).",
+        paper="No baseline is significantly better than chance.",
+        ours=f"{_each(test, BASELINES)} A one-sided t test compares each baseline with chance, which is "
+        f"{100 * CHANCE:.0f} %. The p values are: {p_values}. A baseline is significantly better than chance "
+        f"if its p value is below {LEVEL / len(BASELINES):.2g}. This is {LEVEL:g} divided by the number of "
+        f"baselines, {len(BASELINES)}.",
         number=f"{100 * highest:.1f} % test accuracy at most",
         verdict="reproduced"
         if not above
-        else f"in part: {len(above)} of {len(BASELINES)} above chance, by at most {excess:.1f} points",
+        else f"in part: {len(above)} of {len(BASELINES)} are above chance, by at most {excess:.1f} points",
     )
 
 
@@ -77,23 +76,31 @@ def _robustness(results: Path, test: dict[str, pd.Series]) -> Claim:
         reached = trials[trials.state == "COMPLETE"]["test/accuracy"] >= PERFECT
         shares[label] = reached.mean()
         seeds[label] = f"{(test[label] >= PERFECT).sum()} of {len(test[label])} seeds"
-        parts.append(f"{label}: {reached.sum()} of {len(reached)} trials, then {seeds[label]} of the best")
-    alone, *regularized = AND_MASKS
+        parts.append(f"{label}: {reached.sum()} of {len(reached)} trials, then {seeds[label]}")
+    unregularized, *regularized = AND_MASKS
     return Claim(
         short="L1 or L2 makes the AND-mask robust",
-        claim="spirals: the AND-mask is most robust together with L1 or L2",
-        paper="most robust results overall",
-        ours=f"at least {100 * PERFECT:.0f} % test accuracy: {'; '.join(parts)}",
-        number=f"{seeds[regularized[-1]]} at {100 * PERFECT:.0f} % ({regularized[-1]})",
-        verdict=_share([label for label in regularized if shares[label] > shares[alone]], regularized),
+        claim="On the spirals the AND-mask is most robust together with L1 or L2.",
+        paper="The AND-mask with L1 or L2 has the most robust results overall.",
+        ours=f"We count the trials of each search that reach at least {100 * PERFECT:.0f} % test accuracy, "
+        f"and then the new seeds of the best trial that reach it. {'; '.join(parts)}.",
+        number=f"{seeds[regularized[-1]]} reach {100 * PERFECT:.0f} % ({regularized[-1]})",
+        verdict=_share(
+            [label for label in regularized if shares[label] > shares[unregularized]], regularized
+        ),
     )
 
 
 def _each(test: dict[str, pd.Series], labels: list[str]) -> str:
-    return "; ".join(f"{label} {median_and_range(test[label])}, n = {len(test[label])}" for label in labels)
+    """Return the test accuracies of some methods in sentences."""
+    each = "; ".join(f"{label} {median_and_range(test[label])}, n = {len(test[label])}" for label in labels)
+    return (
+        f"Test accuracy in %: {each}. The numbers are medians and ranges over new seeds, with "
+        f"{CHOSEN.revolutions:g} revolutions and {EPOCHS} epochs."
+    )
 
 
 def _share(reached: list[str], labels: list[str]) -> str:
     if len(reached) == len(labels):
         return "reproduced"
-    return f"partly: {', '.join(reached)}" if reached else "not reproduced"
+    return f"partly: for {' and '.join(reached)}" if reached else "not reproduced"

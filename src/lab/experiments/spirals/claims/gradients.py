@@ -28,14 +28,17 @@ def _unmasked(rows: pd.DataFrame) -> Claim:
     larger = int((shortcut > mechanism).sum())
     drowned, about = larger == n, low <= THESIS_MECHANISM <= high
     return Claim(
-        short="Shortcuts drown the mechanism in untrained gradients",
-        claim="untrained on the spirals: shortcuts drown the mechanism in the average gradient (figure 7)",
-        paper="larger correlation with the shortcuts' gradient than with the mechanism's, "
-        f"which is about {THESIS_MECHANISM} (thesis)",
-        ours=f"shortcuts {shortcut.mean():.2f}, mechanism {mechanism.mean():.2f} (95 % t interval of "
-        f"the mean {low:.2f} to {high:.2f}; networks {mechanism.min():.2f} to {mechanism.max():.2f}); "
-        f"shortcuts larger in {larger} of n = {n} networks",
-        number=f"correlation {mechanism.mean():.2f} with the mechanism's",
+        short="Shortcuts outweigh the mechanism in untrained gradients",
+        claim="In networks that are not trained yet, shortcuts outweigh the mechanism in the average "
+        "gradient on the spirals (figure 7).",
+        paper="The average gradient has a larger correlation with the shortcuts' gradient than with the "
+        f"mechanism's. The correlation with the mechanism's gradient is about {THESIS_MECHANISM} (thesis).",
+        ours=f"The correlation with the shortcuts' gradient is {shortcut.mean():.2f}, and the correlation "
+        f"with the mechanism's gradient is {mechanism.mean():.2f}. Both are means over n = {n} networks. The "
+        f"second mean has a 95 % t interval of {low:.2f} to {high:.2f}, and the networks range from "
+        f"{mechanism.min():.2f} to {mechanism.max():.2f}. The correlation with the shortcuts' gradient is "
+        f"the larger one in {larger} of {n} networks.",
+        number=f"correlation {mechanism.mean():.2f} with the mechanism's gradient",
         verdict="reproduced"
         if drowned and about
         else "reproduced, at another value"
@@ -56,12 +59,14 @@ def _mechanism(rows: pd.DataFrame) -> Claim:
     rises = steady and below and changes.median() > 0
     return Claim(
         short="The AND-mask raises the mechanism's part",
-        claim="the AND-mask raises the mechanism's part in the average gradient, the XOR-mask lowers it "
-        "(figure 7)",
-        paper="correlation with the mechanism's gradient rises with the threshold; sharper decrease "
-        "with the XOR-mask (thesis)",
-        ours=f"AND-mask {_ends(kept)}, higher in {int((changes > 0).sum())} of n = {len(kept)} networks; "
-        f"XOR-mask {dropped.iloc[:, 0].median():.2f} at threshold {dropped.columns[0]:g}; medians",
+        claim="The AND-mask raises the mechanism's part in the average gradient, and the XOR-mask lowers it "
+        "(figure 7).",
+        paper="With the AND-mask the correlation with the mechanism's gradient rises with the threshold. "
+        "With the XOR-mask there is a sharper decrease (thesis).",
+        ours=f"With the AND-mask the median correlation with the mechanism's gradient is {_ends(kept)}. It "
+        f"is higher at the second threshold in {int((changes > 0).sum())} of n = {len(kept)} networks. With "
+        f"the XOR-mask the median correlation is {dropped.iloc[:, 0].median():.2f} at threshold "
+        f"{dropped.columns[0]:g}.",
         number=f"correlation {_highest(kept)}",
         verdict="not reproduced"
         if not rises
@@ -73,19 +78,23 @@ def _mechanism(rows: pd.DataFrame) -> Claim:
 
 def _shortcut(everything: pd.DataFrame, first_layer: pd.DataFrame) -> Claim:
     parts, falls, highest = [], [], []
-    for label, rows in (("all parameters", everything), ("first layer's weights", first_layer)):
+    for label, rows in (("all parameters", everything), ("the first layer's weights", first_layer)):
         kept = in_all_networks(rows[rows["mask"] == "and_mask"], "shortcut_correlation")
         changes = kept.iloc[:, -1] - kept.iloc[:, 0]
         lower = int((changes < 0).sum())
-        parts.append(f"{label} {_ends(kept)}, lower in {lower} of n = {len(kept)} networks")
+        parts.append(
+            f"For {label} the median correlation with the shortcuts' gradient is {_ends(kept)}. It is lower "
+            f"at the second threshold in {lower} of n = {len(kept)} networks."
+        )
         highest.append(_highest(kept))
         falls.append(changes.median() < 0 and lower >= 0.9 * len(kept))
     overall, first = falls
     return Claim(
         short="The AND-mask suppresses the shortcuts' part",
-        claim="the AND-mask suppresses the shortcuts' part in the average gradient (figure 7)",
-        paper="most of it, and at a threshold near 1 the mechanism's signal is left (paper and thesis)",
-        ours=f"correlation with the shortcuts' gradient: {'; '.join(parts)}; medians",
+        claim="The AND-mask suppresses the shortcuts' part in the average gradient (figure 7).",
+        paper="The AND-mask suppresses most of it. At a threshold near 1 the mechanism's signal is left "
+        "(paper and thesis).",
+        ours=" ".join(parts),
         number=f"correlation {highest[0]}",
         verdict="reproduced"
         if overall and first
@@ -101,7 +110,7 @@ def _ends(kept: pd.DataFrame) -> str:
     Every network must have enough kept components there.
     """
     low, high = kept.columns[0], kept.columns[-1]
-    return f"{kept[low].median():.2f} at threshold {low:g}, {kept[high].median():.2f} at {high:g}"
+    return f"{kept[low].median():.2f} at threshold {low:g} and {kept[high].median():.2f} at {high:g}"
 
 
 def _highest(kept: pd.DataFrame) -> str:

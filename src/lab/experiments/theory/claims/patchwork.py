@@ -25,15 +25,16 @@ def claims(results: Path) -> list[Claim]:
     return [
         Claim(
             short="A patchwork network is inconsistent",
-            claim="a network of which one neuron serves each environment has a very low consistency score "
-            "(appendix, figure 11)",
-            paper="one weight changed leaves A's risk as it is and raises B's; the score is a large negative "
-            "number",
-            ours=f"the paper's change raises A's risk by {of_a:.1g}, B's by {of_b:.2f}, so the score at "
-            f"epsilon {EPSILON:g} is at most -{gap:.2f}, or {gap / EPSILON:.0f} epsilon; if both "
-            f"environments see the whole interval it raises both, by {min(rises['interleaved']):.2f}. The "
-            f"printed weights fit A only to a risk of {before['interval'][0]:.3f}",
-            number=f"at least {gap / EPSILON:.0f} epsilon",
+            claim="A network in which one neuron serves each environment has a very low consistency score "
+            "(appendix, figure 11).",
+            paper="If one weight is changed, A's risk stays as it is, and B's risk rises. The score is a "
+            "large negative number.",
+            ours=f"The paper's change raises A's risk by {of_a:.1g} and B's risk by {of_b:.2f}. So the score "
+            f"at epsilon {EPSILON:g} is at most -{gap:.2f}, which is -{gap / EPSILON:.0f} epsilon. If both "
+            "environments see the whole interval, the change raises both risks, by at least "
+            f"{min(rises['interleaved']):.2f}. The printed weights fit A only to a risk of "
+            f"{before['interval'][0]:.3f}.",
+            number=f"score at most -{gap / EPSILON:.0f} epsilon",
             verdict="reproduced" if of_a < EPSILON and gap > 10 * EPSILON else "not reproduced",
         )
     ]

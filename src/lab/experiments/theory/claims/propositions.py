@@ -25,25 +25,27 @@ def claims(results: Path) -> list[Claim]:
     return [
         Claim(
             short="Masked random gradients vanish exponentially",
-            claim="proposition 2: masked random gradients vanish exponentially (figure 4)",
-            paper="as n / c^d with 1 < c <= 2",
-            ours=f"c = {base:.3f} at t = 0.8 d, drawn steps follow the exact binomial",
+            claim="Proposition 2: masked random gradients vanish exponentially (figure 4).",
+            paper="They vanish as n / c^d with 1 < c <= 2.",
+            ours=f"We find c = {base:.3f} at t = 0.8 d. Drawn steps follow the exact binomial distribution.",
             number=f"c = {base:.3f}",
-            verdict="reproduced; the appendix's formula for c corrected",
+            verdict="reproduced after a correction of the appendix's formula for c",
         ),
         Claim(
             short="The determinants' ratio bounds the inconsistency",
-            claim="proposition 3: inconsistency is at most 2 epsilon (det ratio)^2",
-            paper="constant 2",
-            ours=f"curvatures 1 and 4: {found:.3g} epsilon, bound {printed:.4g} epsilon; constant 4 holds",
-            number=f"{found / printed:.2f} x the printed bound",
+            claim="Proposition 3: the inconsistency is at most 2 epsilon (det ratio)^2.",
+            paper="The constant of the bound is 2.",
+            ours=f"With curvatures 1 and 4 the inconsistency is {found:.3g} epsilon, and the bound is "
+            f"{printed:.4g} epsilon. With the constant 4 the bound holds.",
+            number=f"{found / printed:.2f} times the printed bound",
             verdict="reproduced" if found <= printed else "not reproduced as printed",
         ),
         Claim(
             short="The pooled ellipse is 100 times larger",
-            claim="figures 3 and 12: the pooled ellipse is 100 times the shared one",
-            paper="100 times the volume",
-            ours=f"{areas:.2f} times the area, {determinants:.1f} times the determinant",
+            claim="In figures 3 and 12 the pooled ellipse is 100 times as large as the shared one.",
+            paper="The pooled ellipse has 100 times the volume.",
+            ours=f"The pooled ellipse has {areas:.2f} times the area. The ratio of the determinants is "
+            f"{determinants:.1f}.",
             number=f"{areas:.2f} times the area",
             verdict="reproduced" if abs(areas - 100) < 1 else "not reproduced",
         ),
