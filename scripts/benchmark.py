@@ -1,11 +1,11 @@
-"""What a step costs, measured here and now: on a machine that does nothing else.
+"""Measure the cost of a training step on this machine, which should do nothing else meanwhile.
 
-    python scripts/benchmark.py gradients                           prints its tables
-    python scripts/benchmark.py gradients --to results/cost    also writes them as CSV
+    python scripts/benchmark.py gradients                       prints the tables
+    python scripts/benchmark.py gradients --to results/cost     also writes them as CSV files
 
-``gradients``: every way to a masked gradient, ours, the authors' and other libraries', in time and memory.
-``optimizer``: the temporal AND-mask's Adam beside PyTorch's. ``processes``: a step in one process and in two,
-and the bytes it sends.
+``gradients`` measures the time and the memory of every way to obtain a masked gradient: our ways, the
+authors' way and those of other libraries. ``optimizer`` compares Adam with the temporal AND-mask with
+PyTorch's Adam. ``processes`` measures a step in one process and in two, and the bytes that it sends.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from lab.terminal.printed_table import print_table
 
 
 def main() -> None:
-    """Measure, print, and write where asked to."""
+    """Measure, print the tables, and write them if ``--to`` is given."""
     found = {name.rpartition(".")[2]: name for name in modules("cost", "measurements")}
     parser = command_parser(__doc__)
     parser.add_argument("name", choices=found, help="what to measure")
-    parser.add_argument("--steps", type=int, help="timed steps per way (default: its own)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: the GPU where there is one")
-    parser.add_argument("--to", type=Path, help="folder for the CSV files")
+    parser.add_argument(
+        "--steps", type=int, help="number of timed steps of each way (default: depends on the way)"
+    )
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: the GPU if there is one")
+    parser.add_argument("--to", type=Path, help="write the CSV files to this folder")
     arguments = parser.parse_args()
     tables: dict[str, list[pd.DataFrame]] = {}
     parts_of = import_module(found[arguments.name]).parts(arguments.steps, arguments.device)

@@ -1,13 +1,15 @@
-"""Check the hashes of the committed results, or list files anew that were changed on purpose.
+"""Check the hashes of the committed results, or renew the hashes of files that changed on purpose.
 
     python scripts/checksums.py
     python scripts/checksums.py results/spirals/demo_runs.csv results/spirals/demo_curves.csv
 
-``results/SHA256SUMS`` is what ``sha256sum`` writes: ``cd results && sha256sum -c SHA256SUMS`` checks it too.
-Studies and exports of searches list what they write by themselves; ``make figures`` draws nothing from files
-that are not as listed. Files that are named and gone are listed no longer. A folder stands for all files
-in it, also a folder that is gone. After a merge with a conflict in the list, name the files that both sides
-changed.
+The first command checks all files. The second one writes the present hashes of the named files into the list
+``results/SHA256SUMS``. The list has the format of ``sha256sum``, so ``cd results && sha256sum -c SHA256SUMS``
+checks it too. Studies and exports of searches list the files that they write. ``make figures`` draws nothing
+if a file differs from the list.
+
+A named file that no longer exists is removed from the list. A folder stands for all files in it, even if the
+folder no longer exists. After a merge with a conflict in the list, name the files that both sides changed.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Check, or list anew and then check."""
+    """Check the list. If files are named, renew their hashes first."""
     parser = command_parser(__doc__)
     parser.add_argument(
-        "files", nargs="*", type=Path, help="files to list as they are now (default: check all)"
+        "files", nargs="*", type=Path, help="files whose hashes are renewed (default: none, only check)"
     )
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="folder of the CSV files")
     arguments = parser.parse_args()

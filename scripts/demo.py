@@ -1,9 +1,10 @@
-"""The paper's claim in minutes: on the spirals the mean learns shortcuts, the AND-mask the mechanism.
+"""Show the paper's claim in minutes: the mean learns shortcuts, and the AND-mask learns the mechanism.
 
     python scripts/demo.py
 
-Runs both at the paper's size side by side, one core each, then prints a table and saves a figure, all under
-``outputs/demo``. Stopped or killed, the same command continues.
+It trains with both on the spirals at the paper's size, at the same time and with one core each. Then it
+prints a table and saves a figure. Everything is written to ``outputs/demo``. If the command is stopped or
+killed, the same command continues.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ AGGREGATORS = ("mean", "and_mask")
 
 
 def main() -> None:
-    """Train, tabulate, draw."""
+    """Train, print the table and draw the figure."""
     command_parser(__doc__).parse_args()
     console = Console()
     console.print("Spirals at the paper's size: 32 environments x 1,280 examples.")
-    console.print("One to two minutes on two slow cores.")
+    console.print("This takes one to two minutes on two slow cores.")
     with (
         finish_first(),
         Progress(console=console, disable=not console.is_terminal) as progress,
@@ -57,14 +58,14 @@ def main() -> None:
 
 
 def job(aggregator: str) -> Job[dict[str, Any]]:
-    """One run, which goes on for all epochs, to show that nothing changes later."""
+    """Return the job of one run. It trains for all epochs, to show that nothing changes later."""
     choice = f"aggregator={aggregator}"
     overrides = ["experiment=spirals", choice, "trainer.stop_when_memorised=false", *WORKER]
     return Job(aggregator, partial(train, overrides, OUTPUT / aggregator), OUTPUT / f"{aggregator}.log")
 
 
 def show(progress: Progress, tasks: dict[str, TaskID]) -> None:
-    """Bring the bars up to the newest evaluations."""
+    """Move the progress bars to the newest evaluations."""
     for name, task in tasks.items():
         metrics = OUTPUT / name / "metrics.jsonl"
         if metrics.exists():
@@ -73,7 +74,7 @@ def show(progress: Progress, tasks: dict[str, TaskID]) -> None:
 
 
 def table() -> Table:
-    """Train and test accuracy, epochs and seconds of each run."""
+    """Return a table of train and test accuracy, epochs and seconds of each run."""
     result = Table(title="Spirals, seed 0, last epoch")
     for column in ("aggregator", "train accuracy", "test accuracy", "epochs", "seconds"):
         result.add_column(column, justify="left" if column == "aggregator" else "right")
@@ -90,7 +91,7 @@ def table() -> Table:
 
 
 def figure() -> Path:
-    """Draw both runs' curves."""
+    """Draw the curves of both runs and return the path of the picture."""
     runs, curves = export_runs([OUTPUT / name for name in AGGREGATORS])
     path = OUTPUT / "demo.png"
     drawn = draw_curves(curves, runs)

@@ -1,9 +1,10 @@
-"""Random small models in every way, each against a plain loop of autograd: equal or refused.
+"""Compare every way to obtain gradients with a plain loop of autograd, on random small models.
 
     python scripts/differential.py --n 20000 --seed 1
 
-Writes a reproduction of each distinct fault, and continues where it was stopped. The tests run a few such
-cases. Status 1 if anything differs.
+In each case, a way must give the same numbers as the loop or refuse the model with an error. The script
+writes a file that reproduces each distinct fault. The same command continues where it was stopped. The exit
+status is 1 if anything differs. The tests run a few such cases.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 
 def main() -> None:
-    """Draw, run, count."""
+    """Draw the cases, run them, and print how often each fault occurred."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--n", type=int, default=1000, help="number of cases")
-    parser.add_argument("--seed", type=int, default=0, help="of the draws")
-    parser.add_argument("--to", type=Path, default=Path("outputs/differential"), help="folder of the faults")
+    parser.add_argument("--n", type=int, default=1000, help="number of cases (default: 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random models (default: 0)")
+    parser.add_argument("--to", type=Path, default=Path("outputs/differential"), help="folder for the faults")
     parser.add_argument(
-        "--without", nargs="*", default=[], metavar="NAME", help="pieces, losses, changes to leave out"
+        "--without",
+        nargs="*",
+        default=[],
+        metavar="NAME",
+        help="pieces, losses and changes that are left out",
     )
     arguments = parser.parse_args()
     import torch

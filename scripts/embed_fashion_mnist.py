@@ -2,10 +2,10 @@
 
     python scripts/embed_fashion_mnist.py
 
-It draws 960 training and 200 test images of each class with seed 0, keeps their order in the original files,
-and writes four IDX files to ``src/lab/data/shipped``. The original files are looked for in ``--data-dir`` and
-in Debian's folder, and downloaded otherwise. At the end it prints the MD5 that ``lab.data.fashion_mnist``
-must hold.
+It draws 960 training and 200 test images of each class with seed 0 and keeps their order in the original
+files. It writes four IDX files to ``src/lab/data/shipped``. It looks for the original files in ``--data-dir``
+and in Debian's folder, and otherwise downloads them. At the end it prints the MD5 hashes that
+``lab.data.fashion_mnist`` must hold.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def main() -> None:
 
 
 def stratified(labels: Tensor, n: int, random: torch.Generator) -> Tensor:
-    """``n`` rows of every class, in the order of the file."""
+    """Return the indices of ``n`` random rows of every class, in the order of the file."""
     rows = [torch.nonzero(labels == c)[:, 0] for c in range(N_CLASSES)]
     return torch.cat([own[torch.randperm(len(own), generator=random)[:n]] for own in rows]).sort().values
 
 
 def idx(values: Tensor) -> bytes:
-    """An IDX file of bytes: the magic number, the axes, the values."""
+    """Return the bytes of an IDX file: the magic number, the sizes of the axes and the values."""
     header = torch.tensor([0x800 + values.ndim, *values.shape]).numpy().astype(">u4")
     return header.tobytes() + values.contiguous().numpy().tobytes()
 

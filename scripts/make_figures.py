@@ -1,13 +1,13 @@
-"""Redraw every figure and table from ``results/``: offline, in about a minute, without training.
+"""Redraw every figure and table from ``results/``, offline, in about a minute and without training.
 
-    python scripts/make_figures.py            all of them
-    python scripts/make_figures.py demo       only those named
+    python scripts/make_figures.py            draws all figures and tables
+    python scripts/make_figures.py demo       draws only those that are named
 
-Figures and tables of an experiment lie in ``results/EXPERIMENT/figures`` and ``results/EXPERIMENT/tables``.
+Figures and tables of an experiment are in ``results/EXPERIMENT/figures`` and ``results/EXPERIMENT/tables``.
 The script also puts the tables into the README and the pages of ``docs/``, between ``<!-- table:NAME -->``
 and ``<!-- end -->``. The name ``verdicts`` stands for the claims: their tables and ``docs/claims.md``.
-Without names it writes in addition ``docs/gallery.md``, the README's thumbnails and the tables of hours.
-It draws nothing from files that differ from ``results/SHA256SUMS`` (``scripts/checksums.py``).
+Without names, the script also writes ``docs/gallery.md``, the README's thumbnails and the tables of hours.
+It draws nothing if a file differs from ``results/SHA256SUMS`` (see ``scripts/checksums.py``).
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def save_thumbnails(results: Path) -> None:
 
 
 def save_claims(results: Path) -> None:
-    """Write how many claims came out how as a table, those of each experiment as another, all as a page."""
+    """Write a table of verdicts, a table of claims for each experiment, and the page of all claims."""
     collected = claims.collect(results)
     for experiment in experiments():
         of_this = collected.get(claims.title_of(experiment))

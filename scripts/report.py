@@ -1,12 +1,12 @@
-"""One HTML file about one's own runs, finished, running and failed, to be opened from disk.
+"""Make one HTML file about your runs: finished, running and failed ones. Open it from disk.
 
     python scripts/report.py                            all runs below outputs/
-    python scripts/report.py outputs/spirals            those of one experiment
+    python scripts/report.py outputs/spirals            the runs of one experiment
     python scripts/report.py outputs/search --to search.html
 
-A table of the runs with what differs between them and the command that repeats each, curves, sweeps, searches
-and failures; beside them the repository's claims and figures. It needs no network and no server, and reads
-whatever is there: while runs are under way, the same command makes it anew.
+The file has a table of the runs, which shows their differences and the command that repeats each run. It also
+shows curves, sweeps, searches and failures, and the repository's claims and figures. It needs no network and
+no server. You can make the report while runs are under way: the same command writes it again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
 def main() -> None:
-    """Read, render, write."""
+    """Read the runs and write the report."""
     parser = command_parser(__doc__)
     parser.add_argument(
         "folders",

@@ -1,11 +1,11 @@
-"""Several runs at a time, one core each: what ``python src/train.py -m`` does one after another.
+"""Make several runs at a time, one core each. ``python src/train.py -m`` makes the same runs one by one.
 
     python scripts/run_many.py experiment=spirals tuned=searched/spirals/l1 'seed=range(0,50)' --workers 2
 
-Takes the same overrides and writes the same run folders. Runs that are done are skipped, begun ones go on,
-one that fails does not stop the others. ``--cluster slurm`` gives them to Slurm as an array.
-``--to results/x`` also writes ``results/x_runs.csv``, a row per run, and ``results/x_curves.csv``, a row per
-evaluation.
+The script takes the same overrides as ``src/train.py -m`` and writes the same run folders. It skips runs that
+are done and continues runs that were interrupted. A run that fails does not stop the others. With
+``--cluster slurm``, Slurm makes the runs as an array of jobs. With ``--to results/x``, the script also writes
+two tables: ``results/x_runs.csv`` with a row per run, and ``results/x_curves.csv`` with a row per evaluation.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from lab.runs.tables.export import as_files, export_runs, table_path, write_resu
 def main() -> None:
     """Make all runs that are not done yet."""
     parser = command_parser(__doc__)
-    parser.add_argument("overrides", nargs="+", help="as for src/train.py -m")
+    parser.add_argument("overrides", nargs="+", help="the overrides of src/train.py -m")
     add_workers_options(parser, n_workers=2)
     parser.add_argument(
         "--output", type=Path, default=OUTPUTS, help="folder of the run folders (default: outputs)"
     )
-    parser.add_argument("--to", type=Path, help="where to write the tables, without _runs.csv")
-    parser.add_argument("--columns", nargs="+", default=[], help="config keys to add, such as optimizer.lr")
+    parser.add_argument("--to", type=Path, help="path of the tables, without the ending _runs.csv")
+    parser.add_argument(
+        "--columns", nargs="+", default=[], help="config keys to add to --to's tables, such as optimizer.lr"
+    )
     arguments = parser.parse_intermixed_args()
     if arguments.to:
         for kind in ("runs", "curves"):

@@ -1,17 +1,21 @@
-"""Search hyperparameters: as many completed trials as ``conf/search/EXPERIMENT/NAME.yaml`` asks for.
+"""Search hyperparameters until ``conf/search/EXPERIMENT/NAME.yaml`` has its number of completed trials.
 
     python scripts/search.py spirals/and_mask --workers 2
     python scripts/search.py spirals/and_mask --export
     python scripts/search.py spirals/and_mask --storage postgresql://me@host/optuna
 
-Every trial is a run folder under ``outputs/search/NAME/trials/``. Killed at any moment, the same
-command continues: begun trials go on in their folders with the same parameters. With ``--cluster slurm``
-this process chooses the parameters, and the jobs in Slurm's queue only train. With ``--storage`` a server
-keeps the trials, and the same command may run many times at once, wherever the folder is seen: together they
-complete as many trials as are asked for, and take over those of one that dies. At the end ``trials.csv``
-lists all trials and ``best.yaml`` holds the best configuration. ``--export`` trains nothing and writes both,
-as they stand, to ``results/EXPERIMENT/search/``: the trials to ``NAME_trials.csv``, and the best settings to
-the file of all settings of the search, from which ``tuned=searched/NAME`` takes them.
+Every trial has a run folder under ``outputs/search/NAME/trials/``. If the search is killed, the same command
+continues it: trials that had begun go on in their folders with the same parameters. At the end,
+``trials.csv`` lists all trials and ``best.yaml`` holds the best configuration.
+
+With ``--cluster slurm``, this process chooses the parameters, and the jobs in Slurm's queue only train.
+With ``--storage``, a server keeps the trials. Then the same command may run many times at once, on every
+machine that sees the folder. Together, these processes complete the number of trials that the file asks for.
+If a process dies, another one takes over its trials.
+
+``--export`` trains nothing. It writes the present trials to
+``results/EXPERIMENT/search/NAME_trials.csv``, and the best settings to the file of all settings of the
+search, from which ``tuned=searched/NAME`` takes them.
 """
 
 from __future__ import annotations
@@ -35,14 +39,14 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Search, or export."""
+    """Search, or export a search."""
     parser = command_parser(__doc__)
-    parser.add_argument("name", help="a file below conf/search, or the path of one, which ends in .yaml")
-    parser.add_argument("--trials", type=int, help="completed trials wanted (default: the file's)")
+    parser.add_argument("name", help="a search below conf/search, or a path that ends in .yaml")
+    parser.add_argument("--trials", type=int, help="number of completed trials (default: as in the file)")
     add_workers_options(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")
-    parser.add_argument("--storage", help="postgresql://user@host/database, for many askers of one search")
-    parser.add_argument("--export", action="store_true", help="train nothing, write to results/")
+    parser.add_argument("--storage", help="postgresql://user@host/database, for one search on many machines")
+    parser.add_argument("--export", action="store_true", help="train nothing, write the trials to results/")
     arguments = parser.parse_args()
     definition = load_definition(arguments.name)
     if arguments.trials is not None:
@@ -62,7 +66,7 @@ def main() -> None:
 
 
 def connected(url: str) -> Server:
-    """The server that keeps the trials."""
+    """Return the server that keeps the trials."""
     from lab.runs.search.server import Server
 
     return Server(url)

@@ -1,14 +1,15 @@
-"""Make the files behind a figure or table: what a study says.
+"""Make the files behind a figure or table, as a study describes them.
 
 A study is a file ``conf/study/EXPERIMENT/NAME.yaml`` with runs, searches and measurements.
 
     python scripts/study.py --list
     python scripts/study.py spirals_demo --workers 2
 
-Everything lies under ``outputs/study/NAME``. The files are written to ``results/``, or below ``--results``,
-as jobs end; what they hold already is not done again. So the same command continues wherever it was killed,
-also on another machine. To do it all anew, write elsewhere: ``--results anew``. ``--export`` makes nothing
-and writes what is done. ``--cluster slurm`` gives the jobs of a step to Slurm as an array.
+The runs of a study are in ``outputs/study/NAME``. Its files are written to ``results/``, or to the folder
+that ``--results`` names, whenever a job ends. The script does not repeat what these files already hold. So
+the same command continues wherever it was killed, also on another machine. To repeat everything, write to
+another folder, for example with ``--results anew``. ``--export`` makes no runs and writes those that are
+done. With ``--cluster slurm``, Slurm makes the jobs of a step as an array.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from lab.terminal.printed_table import print_table
 
 
 def main() -> None:
-    """List, or make, or export."""
+    """List the studies, or make or export one."""
     parser = command_parser(__doc__)
-    parser.add_argument(
-        "name", nargs="?", help="a file below conf/study, or the path of one, which ends in .yaml"
-    )
+    parser.add_argument("name", nargs="?", help="a study below conf/study, or a path that ends in .yaml")
     add_workers_options(parser, n_workers=1)
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where to write (default: results)")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, help="folder of the files (default: results)"
+    )
     parser.add_argument("--output", type=Path, help="folder of the runs (default: outputs/study/NAME)")
-    parser.add_argument("--export", action="store_true", help="make nothing, write what is done")
+    parser.add_argument("--export", action="store_true", help="make no runs, write those that are done")
     parser.add_argument("--list", action="store_true", help="show all studies")
     arguments = parser.parse_args()
     if arguments.list:
@@ -54,7 +55,7 @@ def main() -> None:
 
 
 def table() -> Table:
-    """All studies by experiment: what each makes, its rough cost, what it is about."""
+    """Return a table of all studies by experiment: their files, their rough cost and their subject."""
     result = Table()
     for column in ("study", "experiment", "makes, below results/", "cost", "about"):
         result.add_column(column, overflow="fold")
@@ -67,7 +68,7 @@ def table() -> Table:
 
 
 def shortened(files: tuple[str, ...]) -> str:
-    """Files by name, those of a folder with many by their number."""
+    """Return the names of the files, or their number for a folder with more than three."""
     folders = Counter(PurePosixPath(file).parent for file in files)
     parts = []
     for folder, n in folders.items():

@@ -1,9 +1,9 @@
 """Train the CoinRun expert with PPO: ``python scripts/train_expert.py``.
 
-About an hour on one core; ``--config-name paper`` for the paper's 400M frames, ``frames=2_000_000`` and so
-on for every other key. The same command continues an interrupted training, with more frames also a
-finished one; in a new folder it begins where the ``snapshot``, if there is one, was taken.
-``ship=true`` puts the expert into the package.
+The training takes about an hour on one core. ``--config-name paper`` trains with the paper's 400M frames.
+``frames=2_000_000`` sets the number of frames, and all other keys are set in the same way. The same command
+continues an interrupted training. With more frames it also continues a finished one. In a new folder the
+training begins with the ``snapshot``, if there is one. ``ship=true`` puts the expert into the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
 def main(config: DictConfig) -> None:
-    """Train, play unseen levels, write the expert and what is known of it."""
+    """Train the expert, let it play unseen levels, and write it with its description."""
     from lab.configuration.section import Section
     from lab.experiments.coinrun.expert import SHIPPED, save_expert
     from lab.experiments.coinrun.expert_options import ExpertOptions
@@ -37,7 +37,9 @@ def main(config: DictConfig) -> None:
     if config.snapshot and restore_snapshot(Path(config.snapshot), folder):
         print(f"beginning with the snapshot in {config.snapshot}")
     network, frames = train_expert(options, folder, device)
-    network = network.half().float()  # As it is kept: what is measured is what others get.
+    network = (
+        network.half().float()
+    )  # The saved weights have half precision, so the same weights are measured.
     sheet = {
         "what": "PPO on CoinRun, trained by scripts/train_expert.py; far fewer frames than the paper's 400M",
         **vars(options),
@@ -54,7 +56,7 @@ def main(config: DictConfig) -> None:
 
 
 def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:
-    """Success rates on unseen levels."""
+    """Return the success rates of the expert and of a random policy on unseen levels."""
     from lab.experiments.coinrun.levels import EXPERT_TRAIN, UNSEEN
     from lab.experiments.coinrun.play import random_policy, success_on
 

@@ -22,12 +22,12 @@ PAGE = Path("docs/gallery.md")
 
 HEAD = """# Gallery
 
-`make figures` makes this page: every figure, what it shows, and the study that makes its data.
-Nobody edits this page by hand. The pages of the experiments and [claims.md](claims.md) say what was
-found.
+`make figures` makes this page, so do not edit it by hand. It shows every figure with a sentence about
+it and with the study that makes its data. The pages of the experiments and [claims.md](claims.md)
+have the findings.
 """
 
-NO_FILE = "Drawn from formulas or generated data: no study."
+NO_FILE = "It uses no data of a study."
 
 
 def sentence_of(name: str) -> str:

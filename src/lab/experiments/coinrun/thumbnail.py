@@ -1,4 +1,4 @@
-"""CoinRun, ten best configurations with and without the temporal mask on five new seeds, test KL."""
+"""Test KL on CoinRun of the ten best configurations with and without the temporal mask, five new seeds."""
 
 from __future__ import annotations
 

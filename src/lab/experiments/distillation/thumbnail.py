@@ -1,4 +1,4 @@
-"""Distilled trajectories, noisy labels, test KL: the student of a learned teacher stays calibrated."""
+"""Test KL by step with noisy labels: the student of a learned teacher stays calibrated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colored MNIST, test accuracy by step: IRM, plain training, AND-mask, and what the digit alone is worth."""
+"""Test accuracy on Colored MNIST by step: IRM, plain training, the AND-mask, and the ideal of 75 %."""
 
 from __future__ import annotations
 

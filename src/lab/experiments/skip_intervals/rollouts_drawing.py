@@ -45,8 +45,8 @@ def draw_rollouts(results: Path, name: str, labels: tuple[str, ...]) -> Figure:
     source = str(about.data_source).replace(" (", "\n(", 1)
     stamp(
         figure,
-        f"truth above, predictions below; validation trajectories 0 to {n - 1}, not chosen; {label}, seed "
-        f"{kept['seed']}, after {kept['step']} steps; {source}",
+        f"truth above, predictions below; validation trajectories 0 to {n - 1}, without selection; {label}, "
+        f"seed {kept['seed']}, after {kept['step']} steps; {source}",
     )
     return figure
 

@@ -1,4 +1,4 @@
-"""Skip intervals, the room runner: from the first frame to the coloured room that it will reach."""
+"""Skip intervals, room runner: the first frame, and all frames up to the coloured room merged into one."""
 
 from __future__ import annotations
 

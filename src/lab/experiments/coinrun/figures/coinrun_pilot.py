@@ -1,4 +1,4 @@
-"""How long a student of CoinRun's expert goes on getting better: the test of the searches' budget."""
+"""A table: the validation KL of CoinRun students by training budget, which decided the searches' budget."""
 
 from __future__ import annotations
 

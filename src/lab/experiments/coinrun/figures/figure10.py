@@ -26,7 +26,7 @@ from lab.experiments.coinrun.trials import (
 )
 from lab.figures.style import GREY, new_figure, stamp
 
-PLAYERS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "its settings\nwithout mask"}
+PLAYERS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "mask's settings\nwithout mask"}
 TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
@@ -75,8 +75,8 @@ def draw(results: Path) -> Figure:
         figure,
         "left and right: a point per trial, one seed each; middle: a point per seed, the mean of ten "
         "configurations; lines: medians; differences with their 95 % t interval over seeds and levels;\n"
-        f"{counts(results)}; {about(trials)};\n"
-        f"the paper's best, {PAPER_BEST:.5f}, is not comparable: another expert, 1,024 trials at full scale",
+        f"{counts(results)}; {about(trials)};\nthe paper's best, {PAPER_BEST:.5f}, is not comparable: it "
+        "has another expert, and 1,024 trials at full scale",
     )
     return figure
 

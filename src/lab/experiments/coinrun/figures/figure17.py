@@ -1,4 +1,4 @@
-"""Figure 17: six levels of CoinRun as the expert and its students see them, in either mode."""
+"""Figure 17: six levels of CoinRun as the expert and its students see them, in the easy and hard mode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         "what the networks see of six training levels (64 x 64 pixels), 20 steps into the expert's play;\n"
-        "easy levels differ in layout alone, hard ones also in background, ground, figure and monsters; "
+        "easy levels differ in their layout only, hard ones also in background, ground, figure and monsters; "
         "data: procgen's CoinRun",
     )
     return figure

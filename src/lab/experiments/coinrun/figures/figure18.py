@@ -48,8 +48,8 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"the top {TOP} configurations of each search by validation levels, {rows.seed.nunique()} new seeds, "
-        f"{rows.steps.max():,} steps; thin: each, mean over seeds;\nthick: their mean, shaded: "
-        "its 95 % bootstrap interval over configurations;\n"
+        f"{rows.steps.max():,} steps; thin: each configuration, as the mean of its seeds;\n"
+        "thick: mean of the configurations, shaded: its 95 % bootstrap interval over configurations;\n"
         f"{about(rows)}",
     )
     return figure

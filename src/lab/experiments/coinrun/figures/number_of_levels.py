@@ -1,4 +1,4 @@
-"""How far the temporal AND-mask is ahead on CoinRun, by the number of training levels."""
+"""Test KL on CoinRun with and without the temporal AND-mask, by the number of training levels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lab.experiments.coinrun.number_of_levels import differences, read_number_of
 from lab.experiments.coinrun.trials import COLORS, MARKERS, METHODS, UNMASKED
 from lab.figures.style import GREY, data_sources, new_figure, stamp
 
-NAMES = {**METHODS, UNMASKED: "the mask's settings without it"}
+NAMES = {**METHODS, UNMASKED: "mask's settings without the mask"}
 ASIDE = 1.07
 """The factor by which methods are shifted sideways, so that none hides another."""
 
@@ -63,9 +63,10 @@ def draw(results: Path) -> Figure:
         axes.set_xlabel("training levels, 64,000 states in all")
     stamp(
         figure,
-        f"n = {rows.seed.nunique()} seeds; settings: the best of either search at 64 levels, for all numbers "
-        "of levels; left: a point per run, lines: medians;\nright: mean of the seeds' differences with its "
-        "95 % t interval, the eight not corrected for their number; axis linear to .05, then logarithmic;\n"
-        f"ResNet-18 of width 8, 1,024 steps of 32 states of one level; data: {data_sources(rows)}",
+        f"n = {rows.seed.nunique()} seeds; settings: the best of either search at 64 levels, used for all "
+        "numbers of levels; left: a point per run, lines: medians;\nright: mean of the seeds' differences "
+        "with its 95 % t interval, not corrected for eight comparisons; axis linear to .05, then "
+        "logarithmic;\nResNet-18 of width 8, 1,024 steps of 32 states of one level; data: "
+        f"{data_sources(rows)}",
     )
     return figure

@@ -1,4 +1,4 @@
-"""Table 3: the paper's five best configurations of the temporal mask, run as printed, beside ours."""
+"""Table 3: the paper's five best configurations of the temporal mask, run as printed, and ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step with a vote per example costs beside a plain backward pass, from one benchmark run."""
+"""A table: the cost of a step with a vote per example in time and memory, from one benchmark run."""
 
 from __future__ import annotations
 

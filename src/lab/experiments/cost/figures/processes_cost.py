@@ -1,4 +1,4 @@
-"""What a step costs in one process and in two, and what it sends, from one benchmark run."""
+"""A table: the time of a step in one process and in two, and the bytes sent, from one benchmark run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thesis, figure 4.4: test KL of task B over training, with a teacher and with entropy bonuses."""
+"""Thesis, figure 4.4: test KL of task B during training, with a teacher and with entropy bonuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thesis, figure 4.6: the Game of Life by the size of the training set; and what the attention found."""
+"""Thesis, figure 4.6: accuracy on the Game of Life by number of examples, and the learned attention."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw(results: Path) -> Figure:
     n = [int(runs[runs.game == game].groupby(["row", "n_train"]).seed.nunique().min()) for game in games]
     stamp(
         figure,
-        f"thick: median of n = {' and '.join(map(str, n))} seeds, thin: each; "
+        f"thick: median of n = {' and '.join(map(str, n))} seeds, thin: each seed; "
         f"thesis: 3 steps, 17 x 17 cells; data: {data_sources(runs)}",
     )
     return figure
@@ -74,7 +74,7 @@ def _attention(axes: Axes, run: pd.Series) -> None:
     axes.set_yticks(range(steps), [f"after\nstep {step}" for step in range(1, steps + 1)])
     axes.set_xlabel("layer of the student")
     axes.set_title(
-        f"attention found, mean over filters\n(best seed on test data, {run.n_train:,})", fontsize=9
+        f"attention found, mean over filters\n(best seed on test data, n = {run.n_train:,})", fontsize=9
     )
     for (y, x), value in np.ndenumerate(values):
         color = "white" if value < 0.5 else "black"

@@ -1,4 +1,4 @@
-"""Thesis, figure 4.7: test error over training on MuJoCo's returns."""
+"""Thesis, figure 4.7: test error on MuJoCo's returns during training."""
 
 from __future__ import annotations
 

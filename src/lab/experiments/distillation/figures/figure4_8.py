@@ -1,4 +1,4 @@
-"""Thesis, figure 4.8: how far the test error is above the training error, on MuJoCo's returns."""
+"""Thesis, figure 4.8: the difference of test error and training error on MuJoCo's returns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def draw(results: Path) -> Figure:
     """Draw a panel for each environment."""
     curves, runs = mujoco(results, "curves"), mujoco(results, "runs")
     curves["gap"] = curves["test/mse"] - curves["train/mse"]
-    return draw_panels(curves, runs, "gap", "test error less training error", 3.4, _add_zero)
+    return draw_panels(curves, runs, "gap", "test error minus training error", 3.4, _add_zero)
 
 
 def _add_zero(axes: Axes, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Thesis, figure 4.9: what the teacher of Hopper's returns needs, by the lowest test error."""
+"""Thesis, figure 4.9: lowest test error on Hopper's returns, for each change of the method."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def draw(results: Path) -> Figure:
     axes.set_xlabel(f"lowest test error within {table.steps.iloc[0]:,} steps (oracle)")
     stamp(
         figure,
-        f"bar: median of n = {groups.seed.nunique().min()} seeds, a mark each; reduced teacher, "
-        f"{UNROLLED} steps unrolled where not said; "
+        f"bar: median of n = {groups.seed.nunique().min()} seeds, marks: seeds; reduced teacher, "
+        f"{UNROLLED} steps unrolled unless stated; "
         f"data: {data_sources(runs(results, 'ablations'))}",
     )
     return figure

@@ -36,7 +36,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                     "lowest, equal steps": spread(lowest_within(over_training, row, shared), 5),
                     "lowest in all": spread(chosen["best/test/mse"], 5),
                     "last": spread(chosen["test/mse"], 5),
-                    "last less training error": spread(chosen["test/mse"] - chosen["train/mse"], 5),
+                    "last, minus training error": spread(chosen["test/mse"] - chosen["train/mse"], 5),
                     "steps": str(int(chosen.step.iloc[0])),
                     "n": str(len(chosen)),
                     "lowest in the thesis": "" if published is None else f"{published:.5f}",

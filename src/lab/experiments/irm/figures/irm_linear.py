@@ -1,4 +1,4 @@
-"""The linear example: learned weights and test errors, with the explainer's values beside them."""
+"""The linear example: the weights and test errors that we measured, and those that the explainer prints."""
 
 from __future__ import annotations
 

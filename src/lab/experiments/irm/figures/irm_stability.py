@@ -1,4 +1,4 @@
-"""How often IRM works: every seed's end, by the schedule of the penalty's weight."""
+"""How often IRM works: the last accuracies of every seed, by the schedule of the penalty's weight."""
 
 from __future__ import annotations
 

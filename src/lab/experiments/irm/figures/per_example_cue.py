@@ -1,4 +1,4 @@
-"""Whether a mask over examples drops a colour that agrees with most of their labels, by threshold."""
+"""Whether a mask over examples ignores a colour that agrees with most of the labels, by threshold."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from lab.figures.style import COLORS, GREY, as_percent, data_sources, new_figure
 
 LINES = {
     "train/accuracy": ("training", GREY, "--", "o"),
-    "validation/accuracy": ("colour says nothing", COLORS["and_mask"], "-", "s"),
-    "test/accuracy": ("colour misleads in 90 %", COLORS["mean"], "-", "^"),
+    "validation/accuracy": ("colour is right in 50 %", COLORS["and_mask"], "-", "s"),
+    "test/accuracy": ("colour is wrong in 90 %", COLORS["mean"], "-", "^"),
 }
 
 
@@ -52,7 +52,7 @@ def draw(results: Path) -> Figure:
         )
         if noise == COWS:
             axes.axvspan(0, PASSED_BY_ARITHMETIC, color=GREY, alpha=0.08, lw=0)
-            axes.text(0.01, 1.0, "the cue passes by arithmetic", fontsize=8, color=GREY, va="top")
+            axes.text(0.01, 1.0, "an 80 % cue always passes here", fontsize=8, color=GREY, va="top")
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("agreement threshold over examples")
         as_percent(axes)

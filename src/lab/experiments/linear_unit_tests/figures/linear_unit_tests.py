@@ -1,4 +1,4 @@
-"""Linear unit tests, three environments and 5 + 5 dimensions: our test errors beside the published ones."""
+"""Linear unit tests with three environments and 5 + 5 dimensions: our and the published test errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from lab.figures.style import COLORS, GREY, new_figure, stamp
 
 
 def draw(results: Path) -> Figure:
-    """Draw a column per problem, upright and turned; bars are deviations over data seeds, not of the mean."""
+    """Draw a column per problem, with a row for upright and a row for turned inputs.
+
+    The bars are standard deviations over data seeds, not standard errors of the mean.
+    """
     table = _cell(results)
     numbers, turned = sorted({name[0] for name in table.problem}), ("", "s")
     figure = new_figure(n_columns=len(numbers), n_rows=2, width=3.6, height=2.7)
@@ -31,7 +34,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"mark: mean, bar: standard deviation over n = {n} data seeds; best of 20 draws by validation;\n"
-        "three environments, 5 + 5 dimensions; an s: inputs turned; generated data",
+        "three environments, 5 + 5 dimensions; the problems with an s have turned inputs; generated data",
     )
     return figure
 
@@ -64,9 +67,9 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "method": LABELS[run.method],
                 "test error": f"{run['test/error']:.3f} ± {run['test/error_std']:.3f}",
                 "published": f"{run.published:.3f} ± {run.published_std:.3f}" if known else "",
-                "apart, in published deviations": f"{abs(run.apart):.4f}" if known else "",
+                "difference, in published deviations": f"{abs(run.apart):.4f}" if known else "",
                 "chosen learning rate": f"{run['chosen/lr']:.2g}",
-                "theirs": f"{run.chosen_lr:.2g}" if known else "",
+                "published learning rate": f"{run.chosen_lr:.2g}" if known else "",
                 "n": str(run.n_seeds),
             }
         )

@@ -1,4 +1,4 @@
-"""Linear unit tests: error over the numbers of environments and of spurious dimensions, published beside."""
+"""Linear unit tests: our and the published errors by number of environments and of spurious dimensions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ USUAL = {"n_environments": 3, "spurious_dimensions": 5}
 
 
 def draw(results: Path) -> Figure:
-    """Draw a row per problem and a column per sweep; lines are our means, open marks the published ones."""
+    """Draw a row per problem and a column per sweep.
+
+    The lines show our means, the open marks show the published means.
+    """
     table = beside_published(results)
     table = table[table.published.notna()]
     problems = sorted(table[table.n_environments != USUAL["n_environments"]].problem.unique())
@@ -45,7 +48,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"means over n = {n} data seeds, no interval; best of 20 draws by validation error;\n"
-        "3 environments, 5 + 5 dimensions where nothing else is said; generated data",
+        "3 environments and 5 + 5 dimensions, unless the axis gives another number; generated data",
     )
     return figure
 

@@ -1,4 +1,4 @@
-"""What a job of the linear unit tests costs the authors' script, and what it costs here."""
+"""A table: the time of a job of the linear unit tests, with the authors' script and here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def tabulate(results: Path) -> pd.DataFrame:
         {
             "problem": times.problem.astype(str),
             "method": times.method.map(LABELS),
-            "theirs, s": times.theirs_seconds.map("{:.1f}".format),
+            "authors' script, s": times.theirs_seconds.map("{:.1f}".format),
             "here, s": times.ours_seconds.map("{:.2g}".format),
             "ratio": times.ratio.map("{:,.0f}".format),
             "jobs at once": times.jobs_at_once.astype(str),

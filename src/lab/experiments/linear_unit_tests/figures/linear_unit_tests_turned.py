@@ -1,4 +1,4 @@
-"""Linear unit tests 1s and 3s: test error against how far the inputs are turned, for masks and weights."""
+"""Linear unit tests 1s and 3s: the test error of eight methods, by how far the inputs are turned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ ROTATIONS = {0.0: "not turned", 0.5: "half way", 1.0: "turned"}
 
 
 def draw(results: Path) -> Figure:
-    """Draw a panel per problem, a line per method; bars are deviations over data seeds, not of the mean."""
+    """Draw a panel per problem and a line per method.
+
+    The bars are standard deviations over data seeds, not standard errors of the mean.
+    """
     table = _runs(results)
     problems = sorted(table.problem.unique())
     figure = new_figure(n_columns=len(problems), width=4.6, height=3.4)

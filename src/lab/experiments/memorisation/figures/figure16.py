@@ -1,4 +1,4 @@
-"""Figure 16: test accuracy beside the training accuracy of figure 8."""
+"""Figure 16: test accuracy and training accuracy for the runs of figure 8, by agreement threshold."""
 
 from __future__ import annotations
 

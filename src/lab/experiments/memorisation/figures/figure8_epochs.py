@@ -1,4 +1,4 @@
-"""Figure 8 over the epochs, which tells delayed memorisation from prevented memorisation."""
+"""Figure 8 by epoch, which shows whether the mask prevents memorisation or only delays it."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def draw(results: Path, study: str = "random_labels") -> Figure:
         fontsize=9,
     )
     n = seeds_per(runs, [THRESHOLD, NOISE])
-    text = f"thick: median, thin: each seed, {n}; dotted: the learning rate falls, chance"
+    text = f"thick: median, thin: each seed, {n}; dotted: falls of the learning rate, and chance"
     stamp(figure, about(runs, text, pending(results, study)))
     return figure

@@ -1,4 +1,4 @@
-"""Figure 8 over the epochs with GroupNorm, under which the local vote is the authors'."""
+"""Figure 8 by epoch with GroupNorm. Under GroupNorm the local vote is equal to the authors' vote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training with the authors' exact vote beside the local one, with and without rescaling, over the epochs."""
+"""Training by epoch with the authors' exact vote, and with the local vote with and without rescaling."""
 
 from __future__ import annotations
 

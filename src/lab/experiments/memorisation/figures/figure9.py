@@ -1,4 +1,4 @@
-"""Figure 9: training with 25 % of the labels of CIFAR-10 (JPEG copy) redrawn, over the epochs."""
+"""Figure 9: training by epoch on CIFAR-10 (JPEG copy) after 25 % of the labels were redrawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table: label noise at every learning rate of the paper, over the whole curve."""
+"""A table: accuracies under label noise, for every learning rate of the paper."""
 
 from __future__ import annotations
 

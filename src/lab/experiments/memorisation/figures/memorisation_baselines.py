@@ -1,4 +1,4 @@
-"""Other methods against memorisation beside plain training and the AND-mask, over the epochs."""
+"""Accuracy by epoch of plain training, of the AND-mask and of other methods against memorisation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def draw(results: Path) -> Figure:
     )
     figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
     n = seeds_per(_named(runs), [NOISE, "aggregator"])
-    text = f"thick: median, thin: each seed, {n}; each method as its default command has it"
+    text = f"thick: median, thin: each seed, {n}; each method with the settings of its default command"
     stamp(figure, about(runs, text, pending(results, NAME)))
     return figure
 

@@ -1,4 +1,4 @@
-"""Where the mask stops memorising random labels, by the number of images per parameter of the network."""
+"""How many random labels are fitted with and without the mask, by number of images per parameter."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from lab.experiments.memorisation.results import (
     IMAGES,
@@ -57,16 +58,19 @@ def draw(results: Path) -> Figure:
     figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
     n = seeds_per(runs, [THRESHOLD, IMAGES, WIDTH, "epoch"])
     text = (
-        f"each mark a run, lines: median, {n}; full: mask at 0.2, hollow: plain training; "
-        "larger marks: two points or more came at the last learning rate"
+        f"marks: runs, lines: medians, {n}; full: mask at 0.2, hollow: plain training; "
+        "larger marks: gained two points or more at the last learning rate"
     )
-    stamp(figure, about(runs, text, pending(results, NAME)))
+    # The axes show the numbers of images, and a source for each number would not fit on the line.
+    one_source = runs.assign(data_source=runs.data_source.str.partition(", ")[0])
+    stamp(figure, about(one_source, text, pending(results, NAME)))
     return figure
 
 
 def _draw(axes: Axes, runs: pd.DataFrame, places: pd.Series) -> None:
     """Draw the final training accuracy against ``places`` on a logarithmic scale, with a colour per width."""
     axes.set_xscale("log")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     as_percent(axes)
     mark_chance(axes)
     for width, color in COLORS.items():
@@ -101,10 +105,12 @@ def tabulate(results: Path) -> pd.DataFrame:
     for (width, images, epochs), own in runs.groupby([WIDTH, IMAGES, "epoch"]):
         row = {"width": width, "parameters": own.parameters.iloc[0], "images": images, "epochs": epochs}
         row["images per parameter"] = f"{images / row['parameters']:.3f}"
-        for threshold, name in ((0.2, "mask at 0.2"), (0.0, "plain")):
+        for threshold, name in ((0.2, "mask at 0.2"), (0.0, "plain training")):
             some = own[own[THRESHOLD] == threshold].sort_values("seed")
             row[name] = ", ".join(f"{100 * value:.1f}" for value in some["train/accuracy"])
-            row[f"{name}: gained at the last rate"] = ", ".join(f"{100 * value:.1f}" for value in some.rising)
+            row[f"{name}: gain at the last learning rate"] = ", ".join(
+                f"{100 * value:.1f}" for value in some.rising
+            )
         rows.append(row)
     return pd.DataFrame(rows)
 

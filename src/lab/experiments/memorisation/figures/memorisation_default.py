@@ -1,4 +1,4 @@
-"""A table: what the default commands of section 3.2 come to on the embedded images."""
+"""A table: the results of the default commands of section 3.2 on the embedded images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near the local and the share vote come to the exact one, over training: kept share, overlap, cosine."""
+"""How similar the local and the share vote are to the exact vote during training, by three measures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def draw(results: Path) -> Figure:
     first = votes.iloc[0]
     text = (
         "one seed; exact: gradient of the example's own risk, local: the same with batch statistics "
-        "followed one layer,\nshare: its part of the batch gradient; "
+        "followed one layer,\nshare: the example's part of the batch gradient; "
         f"FastResNet of width {first.width}, BatchNorm, batch 80, trained with the local vote at 0.2;\n"
         f"data: {first.data_source}, {first.image_size} x {first.image_size} pixels"
     )

@@ -1,4 +1,4 @@
-"""Every method on every experiment: the best of an equal search on new seeds, and what a step costs."""
+"""Every method on every experiment: results on new seeds after equal searches, and the cost of a step."""
 
 from __future__ import annotations
 
@@ -67,10 +67,11 @@ def draw(results: Path) -> Figure:
     )
     stamp(
         figure,
-        "dot: a seed of five, bar: median, dotted: plain training's; best of 20 trials each, by validation "
-        "on Colored MNIST, by test accuracy (oracle) on spirals;\nunit tests: mean and "
-        f"deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: on the spirals, one "
-        f"core;\ndata: {sources}, generated linear problems{f'; {open_ones}' if open_ones else ''}",
+        "dots: five seeds, bar: median, dotted: median of plain training; best of 20 trials each, by "
+        "validation on Colored MNIST, by test accuracy (oracle) on spirals;\nunit tests: mean and "
+        f"standard deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: "
+        f"measured on the spirals with one core;\ndata: {sources}, generated linear "
+        f"problems{f'; {open_ones}' if open_ones else ''}",
     )
     return figure
 

@@ -1,4 +1,4 @@
-"""Figure 2.10 of the thesis: accuracy over model evaluations, in training and per rollout, every seed."""
+"""Figure 2.10 of the thesis: accuracy by number of model evaluations, in training and in a rollout."""
 
 from __future__ import annotations
 

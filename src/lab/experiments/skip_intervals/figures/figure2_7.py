@@ -1,4 +1,4 @@
-"""Figure 2.7 of the thesis: rollouts of the room runner aligned with the truth, and the skips chosen."""
+"""Figure 2.7 of the thesis: rollouts of the room runner below the true frames, and the chosen skips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 2.8 of the thesis: rollouts of the funnel board aligned with the truth, and the skips chosen."""
+"""Figure 2.8 of the thesis: rollouts of the funnel board below the true frames, and the chosen skips."""
 
 from __future__ import annotations
 

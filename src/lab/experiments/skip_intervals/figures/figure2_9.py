@@ -1,4 +1,4 @@
-"""Figure 2.9 of the thesis: validation accuracy over epochs, every seed, adaptive and fixed steps."""
+"""Figure 2.9 of the thesis: validation accuracy by epoch of every seed, with adaptive and fixed steps."""
 
 from __future__ import annotations
 

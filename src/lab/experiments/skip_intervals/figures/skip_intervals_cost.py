@@ -1,4 +1,4 @@
-"""What matching adds to a step, with as many model evaluations."""
+"""A table: the time of a step with adaptive and with fixed steps, at equal numbers of model evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the trajectories of both domains are, and how far shortcuts get on them."""
+"""A table: the trajectories of both domains in numbers, and the accuracy of shortcuts on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 ),
                 "shortcuts, held out": words,
                 "psi on true last frames": f"{100 * row['psi_right']:.1f} %",
-                "same label, perturbed": "" if pd.isna(same) else f"{100 * same:.1f} %",
+                "same label when perturbed": "" if pd.isna(same) else f"{100 * same:.1f} %",
             }
         )
     return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""Adaptive and fixed steps: accuracy, blank rollouts, and what a rollout costs."""
+"""A table: adaptive and fixed steps, with accuracy, share of blank rollouts and cost of a rollout."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def tabulate(results: Path) -> pd.DataFrame:
                     "method": METHODS[method],
                     "hard accuracy": _percent(own[SCORE]),
                     "soft accuracy": _percent(own["final/validation/accuracy_soft"]),
-                    "blank": _percent(own["final/validation/blank"]),
-                    "best hard (oracle)": _percent(own["best/validation/accuracy"]),
+                    "blank rollouts": _percent(own["final/validation/blank"]),
+                    "best hard accuracy (oracle)": _percent(own["best/validation/accuracy"]),
                     "calls per rollout": f"{own[CALLS].mean():.1f}",
                     "n": own.seed.nunique(),
                     "seeds above the bar": f"{int((own[SCORE] >= bar(table)).sum())} of {len(own)}",

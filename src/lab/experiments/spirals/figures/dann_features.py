@@ -1,4 +1,4 @@
-"""Whether DANN hides the environments from its domain classifier, by the kind of features."""
+"""How well DANN's domain classifier names the environment, for linear features and for a perceptron."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.figures.style import COLORS, GREY, as_percent, data_sources, new_figure
 STYLES = ((":", GREY), ("-", COLORS["dann"]), ("--", COLORS["mean"]))
 """The line style and colour of each of ``GROUPS``."""
 PANELS = (
-    (ACCURACY, "names the environment"),
+    (ACCURACY, "environment (domain classifier)"),
     ("train/accuracy", "label, training environments"),
     ("test/accuracy", "label, test"),
 )
@@ -45,7 +45,8 @@ def draw(results: Path) -> Figure:
     n = runs.groupby("group").seed.nunique().min()
     stamp(
         figure,
-        f"n = {n} seeds each, a line per seed; no adversary: its gradient does not reach the features; "
-        f"Adam at 1e-3, 128 examples\nper environment, no stop rule; scale=paper; data: {data_sources(runs)}",
+        f"n = {n} seeds each, a line per seed; no adversary: the domain classifier's gradient does not "
+        "reach the features; Adam at 1e-3,\n128 examples per environment, no stop rule; scale=paper; data: "
+        f"{data_sources(runs)}",
     )
     return figure

@@ -1,4 +1,4 @@
-"""Train and test accuracy of `make demo` per epoch, mean gradients against the AND-mask."""
+"""Train and test accuracy of `make demo` by epoch, with plain training and with the AND-mask."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         "a line per seed, grey and dashed: training, coloured: test; cross: stopped by the paper's rule "
-        "(train above 97 %, test below 60 %), bar: all right;\n"
+        "(train above 97 %, test below 60 %), bar: stopped when all examples were right;\n"
         f"dotted: chance; paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
         f"data: {data_sources(runs)}",
     )

@@ -1,4 +1,4 @@
-"""Figure 15: how many training environments the mechanism needs, with and without the AND-mask."""
+"""Figure 15: test accuracy by the number of training environments, with and without the AND-mask."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"n = {seeds_per_point(plain, masked)} seeds per point, all drawn; solid: the best one as in the "
-        "paper (sees test data); dashed: median; dotted: chance;\n"
-        "the thesis's configuration, the AND-mask's updates rescaled; no stop rule; AND-mask: "
-        f"{_steps(masked)} of 128 examples of each environment,\n"
-        f"beyond 32 of 4,096 of all; plain training: {PLAIN_STEPS:,} steps of 128 of all; "
-        f"spirals of {CHOSEN.revolutions:g} revolutions;\nscale=paper; "
-        f"data: {data_sources(pd.concat([plain, masked]))}",
+        "paper (sees test data); dashed: median; dotted: chance;\nthe thesis's configuration without a "
+        f"stop rule; AND-mask: updates rescaled, {_steps(masked)} of 128 examples of each environment,\nor "
+        f"of 4,096 in all if there are more than 32 environments; plain training: {PLAIN_STEPS:,} steps of "
+        f"128 examples in all;\nspirals of {CHOSEN.revolutions:g} revolutions; scale=paper; data: "
+        f"{data_sources(pd.concat([plain, masked]))}",
     )
     return figure
 

@@ -1,4 +1,4 @@
-"""Figure 5: the dataset in four dimensions, two environments, pooled, and the test set."""
+"""Figure 5: the dataset in four dimensions: two environments, both of them pooled, and the test set."""
 
 from __future__ import annotations
 

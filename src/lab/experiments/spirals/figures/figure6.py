@@ -1,4 +1,4 @@
-"""Figure 6: train and test accuracy of every method on the spirals, every seed visible."""
+"""Figure 6: train and test accuracy of every method on the spirals, with a dot for every seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 7, the paper's form: components of the average gradient against those of either signal alone."""
+"""Figure 7 in the paper's form: the average gradient and the gradient of each signal, by component."""
 
 from __future__ import annotations
 

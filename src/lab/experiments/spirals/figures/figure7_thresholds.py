@@ -1,4 +1,4 @@
-"""Figure 7, the thesis's form (3.7): what the AND-mask and the XOR-mask leave, by agreement threshold."""
+"""Figure 7 in the thesis's form (3.7): what the AND-mask and the XOR-mask keep, by agreement threshold."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def draw(results: Path) -> Figure:
     panels[0, 2].legend(loc="lower left", fontsize=8, handlelength=1.2)
     stamp(
         figure,
-        f"n = {rows.seed.nunique()} networks: each a thin line, bold: median where all count, no interval; "
-        f"masks that keep fewer than {MIN_COMPONENTS} components left out;\n"
-        "correlation and slope of one signal's gradient over the kept components of the average; "
-        f"every distinct mask of 16 votes;\n{SETUP}; data: {', '.join(rows.data_source.unique())}",
+        f"n = {rows.seed.nunique()} networks; thin: each network, bold: median where every network has a "
+        f"value, no interval; masks that keep fewer than {MIN_COMPONENTS} components are left out;\n"
+        "correlation and slope of one signal's gradient over the kept components of the average; a point "
+        f"for every distinct mask of 16 votes;\n{SETUP}; data: {', '.join(rows.data_source.unique())}",
     )
     return figure
 

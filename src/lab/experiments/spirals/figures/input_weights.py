@@ -1,4 +1,4 @@
-"""What L1 and L2 do to the first layer under the AND-mask: its weights by input, and its neurons."""
+"""How L1 and L2 change the first layer under the AND-mask: its weights by input, and its neurons."""
 
 from __future__ import annotations
 

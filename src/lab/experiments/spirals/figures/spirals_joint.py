@@ -1,4 +1,4 @@
-"""The paper's table 1 as printed, searched jointly over the regularisers, with and without the AND-mask."""
+"""A table: the searches of the paper's table 1 as printed, by regulariser, with and without the AND-mask."""
 
 from __future__ import annotations
 

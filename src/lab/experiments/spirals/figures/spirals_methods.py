@@ -1,4 +1,4 @@
-"""The methods of section 3.1 as a table: search, chosen configuration, accuracies, verdict."""
+"""A table: the methods of section 3.1, with search, chosen configuration, accuracies and verdict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "method": label,
                 **outcomes(trials),
                 "chosen configuration": configuration(best),
-                "its trial, test %": f"{100 * best['test/accuracy']:.1f}",
+                "test % of its trial": f"{100 * best['test/accuracy']:.1f}",
                 "n": str(len(of_method)),
                 "train %": median_and_range(of_method["train/accuracy"]),
                 "test %": median_and_range(of_method["test/accuracy"]),

@@ -1,4 +1,4 @@
-"""How much of section 3.1 comes out under each reading of what it leaves open, in numbers."""
+"""A table: the results of section 3.1 in numbers, under each reading of the details that it leaves open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.figures.style import median_and_range
 WHOSE = {
     "each": "each environment's examples",
     "all": "all environments' examples",
-    "own": "the mask's: each environment's; plain training's: all",
+    "own": "each environment's for the AND-mask, all for plain training",
 }
 
 
@@ -25,12 +25,13 @@ def tabulate(results: Path) -> pd.DataFrame:
 def _row(outcome: Outcome) -> dict[str, str]:
     low, high = mean_interval(outcome.correlations)
     reading = outcome.reading
+    correlation = f"{outcome.correlations.mean():.2f} ({low:.2f} to {high:.2f})"
     row = {
-        "0.1 is the shortcuts'": of_shortcuts(reading.shortcut_variance),
+        "meaning of the 0.1": of_shortcuts(reading.shortcut_variance),
         "mechanism scaled": "yes" if reading.standardize_mechanism else "no",
         "revolutions": f"{reading.revolutions:g}",
         "batch size counts": WHOSE[outcome.counted],
-        "correlation with the mechanism's": f"{outcome.correlations.mean():.2f} ({low:.2f} to {high:.2f})",
+        "correlation with the mechanism's gradient": correlation,
         "thesis's configuration": median_and_range(outcome.as_published),
         "rescaled": median_and_range(outcome.rescaled),
     }

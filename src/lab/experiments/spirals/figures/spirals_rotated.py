@@ -1,4 +1,4 @@
-"""Accuracies on the spirals and on the same spirals turned, for masks by component and others."""
+"""A table: accuracies on the spirals and on turned spirals, for masks by component and for other masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a more consistent score go with better generalisation? Rank correlations per problem."""
+"""A table: rank correlations of consistency and generalisation over the solutions of each problem."""
 
 from __future__ import annotations
 

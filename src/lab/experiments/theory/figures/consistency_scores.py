@@ -1,4 +1,4 @@
-"""Does a lower inconsistency go with better generalisation? A panel per problem."""
+"""Whether solutions with a lower inconsistency generalise better, with a panel for each problem."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def draw(results: Path) -> Figure:
     beside.axis("off")
     beside.legend(loc="upper left", fontsize=10)
     text = (
-        "+1: what scores as more consistent\n"
-        "generalises better; -1: the reverse;\n"
-        "over all solutions of a problem"
+        "+1: more consistent solutions\n"
+        "generalise better; -1: they generalise\n"
+        "worse; over all solutions of a problem"
     )
     beside.text(0.04, 0.12, text, transform=beside.transAxes, fontsize=9, color=GREY)
     stamp(

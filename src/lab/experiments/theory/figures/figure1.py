@@ -1,4 +1,4 @@
-"""Figure 1: pooled landscape with trajectories, and the two environments' own landscapes."""
+"""Figure 1: the pooled landscape and those of both environments, with paths of gradient descent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(results: Path) -> Figure:
     del results
     figure = new_figure(n_columns=3, width=3.4, height=3.9)
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
-    titles = ("A and B pooled", "A alone", "B alone")
+    titles = ("A and B pooled", "environment A", "environment B")
     for axes, environments, title in zip(panels, ([0, 1], [0], [1]), titles, strict=True):
         _landscape(axes, environments)
         for path in _paths(environments).unbind(1):
@@ -39,7 +39,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         "gradient descent from six starts (circles) to where it ends (squares); star: (-0.5, -0.5), "
-        "a minimum of each environment; cross: (0.8, 0.8), only of both; own formula",
+        "a minimum of each environment; cross: (0.8, 0.8), a minimum of the pooled risk only; own formula",
     )
     return figure
 

@@ -1,4 +1,4 @@
-"""Figure 11: the patchwork network, and what each environment loses as one parameter moves."""
+"""Figure 11: the patchwork network, and each environment's loss while a single parameter changes."""
 
 from __future__ import annotations
 

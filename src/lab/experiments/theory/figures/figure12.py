@@ -1,4 +1,4 @@
-"""Figure 12: the ellipses in both conventions, for the paper's and the thesis's pair of Hessians."""
+"""Figure 12: ellipses of the paper's and the thesis's pair of Hessians, by the Hessian and by its inverse."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def draw(results: Path) -> Figure:
     printed = " and ".join(f"{value:.2f}" for value in determinants)
     stamp(
         figure,
-        "printed for these: 100 times (paper, 0.01), 25 and 5 times (thesis, 0.01 and 0.05), which are\n"
-        f"the determinants' ratios, {printed}, not the areas'; computed from the formulas",
+        "printed: 100 times (paper, 0.01), 25 and 5 times (thesis, 0.01 and 0.05); the thesis's numbers "
+        f"are ratios\nof determinants ({printed}), not of areas; computed from the formulas",
     )
     return figure

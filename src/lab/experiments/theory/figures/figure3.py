@@ -1,4 +1,4 @@
-"""Figure 3: arithmetic and geometric mean of two Hessians, with the volume ratio as it is."""
+"""Figure 3: arithmetic and geometric mean of two Hessians, with the volume ratio that we computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thesis's figure B.2: same arithmetic mean, weaker geometric mean the less the surfaces agree."""
+"""Thesis, figure B.2: the arithmetic mean is constant, the geometric mean falls as surfaces agree less."""
 
 from __future__ import annotations
 

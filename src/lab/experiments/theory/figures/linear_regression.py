@@ -1,4 +1,4 @@
-"""The authors' linear regression: weights along training, and the noise at which the mask breaks."""
+"""The authors' linear regression: weights during training, and how much noise breaks the mask."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def draw(results: Path) -> Figure:
     panels[0].axhline(1 / 3, color=GREY, lw=0.8, ls=":")
     panels[1].axhline(10 / 3, color=GREY, lw=0.8, ls=":")
     panels[0].set_title("weight of the first private feature\n(dotted: 1/3, the patchwork)", fontsize=9)
-    panels[1].set_title("weight of the shared feature\n(dotted: 10/3, zero risk alone)", fontsize=9)
+    panels[1].set_title(
+        "weight of the shared feature\n(dotted: 10/3, zero risk without the others)", fontsize=9
+    )
     levels = sorted(noise.noise.unique())
     for (name, runs), marker in zip(noise.groupby("aggregator"), "osD", strict=True):
         median = runs.groupby("noise").test_risk.median()

@@ -1,4 +1,4 @@
-"""Table of the scores of trained solutions."""
+"""A table: the consistency scores of trained solutions."""
 
 from __future__ import annotations
 
