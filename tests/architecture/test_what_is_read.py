@@ -76,7 +76,7 @@ PLACES = {
     "src/ilc/kernels/_compiled.py import_module": OF_THE_PROJECT,
     "src/ilc/kernels/_product_tile.py import_module": "numba's own module, by a fixed name",
     "src/ilc/kernels/_tile_instructions.py builder.load": GENERATED,
-    "src/ilc/kernels/_tile_instructions.py import_module": "numba's and llvmlite's own modules, by fixed names",
+    "src/ilc/kernels/_tile_instructions.py import_module": "modules of numba and llvmlite, by fixed names",
     "src/ilc/kernels/_tile_instructions.py self.builder.load": GENERATED,
     "src/ilc/kernels/_tile_instructions.py self.load": GENERATED,
     "src/ilc/kernels/_tile_instructions.py write.load": GENERATED,
