@@ -17,6 +17,7 @@ from torch import nn
 
 from docs.printed_files import printed_files
 from lab.configuration.compose import compose_experiment
+from lab.machine.torchvision_import import import_torchvision
 from lab.runs import run
 from lab.runs.one_run.run_directory import RunDirectory
 
@@ -32,6 +33,18 @@ def test_snippets_of_the_gradients_page(root: Path) -> None:
     for snippet in snippets:
         assert "assert " in snippet
         exec(compile(snippet, "gradients.md", "exec"), {})
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_snippets_of_the_batches_page(root: Path, number: int) -> None:
+    """The first one needs transformers, which imports torchvision where it is installed."""
+    snippets = blocks(root / "docs" / "batches.md", "python")
+    assert len(snippets) == 3
+    if "transformers" in snippets[number]:
+        pytest.importorskip("transformers")
+        import_torchvision()
+    assert "assert " in snippets[number]
+    exec(compile(snippets[number], "batches.md", "exec"), {})
 
 
 def executed(root: Path, page: str, name: str) -> dict[str, Any]:

@@ -13,20 +13,22 @@ from ilc.distributed._buffers import MeanOfBuffers
 from ilc.distributed._exchange import summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
-from ilc.gradients._batches import Batch
+from ilc.gradients._backward import checked_aggregator
+from ilc.gradients._batches import Batch, as_batches
 from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._environment_gradients import device_of
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._trials.findings import remember_buffers
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
-from ilc.objectives import ObjectiveFunction
+from ilc.gradients._ways.of_losses import Loss
 
 
 def backward(
     model: nn.Module,
-    loss_fn: ObjectiveFunction,
-    inputs: Batch,
-    targets: Batch,
-    aggregator: Aggregator,
+    loss_fn: Loss,
+    inputs: Batch = None,
+    targets: Batch = None,
+    aggregator: Aggregator | None = None,
     gradients: str = "vectorized",
 ) -> BackwardResult:
     """Fill ``.grad`` in every process as ``ilc.backward`` would with the environments of all processes.
@@ -44,9 +46,9 @@ def backward(
             DistributedDataParallel, which averages gradients before the environments can vote. For that see
             ``register_ddp_hook``.
         loss_fn: as for ``ilc.backward``.
-        inputs: ``[E_r, N, ...]``, the environments of this process, or a list of E_r tensors ``[N_e, ...]``
-            of different sizes. Their number may differ between processes, and may be zero.
-        targets: ``[E_r, N, ...]``, or a list like the inputs.
+        inputs: the E_r environments of this process, as for ``ilc.backward``. Their number may differ between
+            processes. It may be zero: an empty tensor or list.
+        targets: as for ``ilc.backward``.
         aggregator: how the gradients of all environments become one update.
         gradients: the way to obtain gradients. ``pooled`` weighs processes by their number of examples.
 
@@ -57,6 +59,7 @@ def backward(
         UserError: as for ``ilc.backward``; a process has died; or BatchNorm in training mode would need the
             examples of all processes at once.
     """
+    aggregator = checked_aggregator(aggregator, inputs, targets)
     processes = current()
     if processes.size == 1:
         return ways.backward(model, loss_fn, inputs, targets, aggregator, gradients)
@@ -67,7 +70,9 @@ def backward(
             "that is a choice), or one process"
         )
     pooled = gradients == "pooled"
-    mine = inputs.shape[:2].numel() if pooled and isinstance(inputs, Tensor) else len(inputs)
+    if callable(loss_fn) and not _is_empty(inputs, pooled):
+        inputs, targets = as_batches(inputs, targets, device_of(model))
+    mine = _size(inputs if callable(loss_fn) else loss_fn, pooled)
     counts = processes.gathered(mine)
     if not sum(counts):
         raise UserError("no process has an environment: give at least one of them a batch [E, N, ...]")
@@ -76,7 +81,8 @@ def backward(
         local = ways.environment_gradients(
             model, loss_fn, inputs, targets, aggregator, gradients, counts, processes
         )
-    elif isinstance(aggregator, JointAggregator):  # It adds nothing, but takes part in the exchange.
+    elif isinstance(aggregator, JointAggregator) and callable(loss_fn):
+        # It adds nothing, but takes part in the exchange.
         local = joint_loss_gradients(model, loss_fn, [], [], aggregator, "sequential", counts, processes)
     else:
         local = _of_no_environments(model, aggregator)
@@ -90,6 +96,15 @@ def backward(
     remember_buffers(model)
     risks, penalties = (reports / sum(counts) if pooled else reports).unbind()
     return ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
+
+
+def _is_empty(inputs: Batch, pooled: bool) -> bool:
+    return isinstance(inputs, Tensor | list) and not _size(inputs, pooled)
+
+
+def _size(batch: Batch, pooled: bool) -> int:
+    """The number of environments; pooled, the number of examples."""
+    return len(batch) if not pooled or isinstance(batch, list) else int(batch.shape[:2].numel())
 
 
 def mixes_examples(model: nn.Module) -> bool:

@@ -9,11 +9,12 @@ from torch import Tensor, nn
 
 from ilc._precision import is_narrow
 from ilc.aggregators import Aggregator
+from ilc.errors import UserError
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
 from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
 from ilc.gradients._refusals import check_aggregator
-from ilc.objectives import ObjectiveFunction
+from ilc.gradients._ways.of_losses import Loss
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class BackwardResult:
 
 def backward(
     model: nn.Module,
-    loss_fn: ObjectiveFunction,
-    inputs: Batch,
-    targets: Batch,
-    aggregator: Aggregator,
+    loss_fn: Loss,
+    inputs: Batch = None,
+    targets: Batch = None,
+    aggregator: Aggregator | None = None,
     gradients: str = "vectorized",
 ) -> BackwardResult:
     """Fill ``.grad`` of every trainable parameter with the aggregated environment gradients.
@@ -48,13 +49,18 @@ def backward(
     not reach gets a zero gradient. Frozen parameters do not change.
 
     Args:
-        model: called as ``model(x)`` with one environment's inputs ``[N, ...]``.
-        loss_fn: ``loss_fn(outputs, targets)``, the mean risk of one environment. It may return an
-            ``Objective`` instead: its loss is differentiated, its risk and penalty are reported.
-        inputs: ``[E, N, ...]``; for environments of different sizes a list of E tensors ``[N_e, ...]``.
-            Each environment weighs the same. ``vectorized`` takes all environments of one size at once.
-        targets: ``[E, N, ...]``, or a list like the inputs.
-        aggregator: how the E gradients become one update.
+        model: called with one environment's inputs ``[N, ...]``: ``model(x)``, ``model(*x)`` for a tuple,
+            ``model(**x)`` for a dictionary.
+        loss_fn: ``loss_fn(outputs, targets)``, or ``loss_fn(outputs)`` without targets, the mean risk of one
+            environment. It may return an ``Objective`` instead: its loss is differentiated, its risk and
+            penalty are reported. A list with one loss per environment stands for loss and batch: scalars
+            with their graphs, or functions without arguments that return them.
+        inputs: a tensor ``[E, N, ...]``, or a dictionary or tuple of such tensors, or a list with an entry
+            per environment, whatever the model takes (a tensor ``[N_e, ...]``, a dictionary, a graph). None
+            and all else that is no tensor passes through. Each environment weighs the same. ``vectorized``
+            takes all environments of one size at once.
+        targets: like the inputs, and given to ``loss_fn`` as they are; None if ``loss_fn`` takes none.
+        aggregator: how the E gradients become one update; always needed.
         gradients: ``vectorized`` (fast; for a mean it costs as much as plain training) or ``sequential``
             (memory independent of E) give the same numbers.
             ``pooled`` makes one batch of all environments. It works for the mean only, and BatchNorm
@@ -66,17 +72,29 @@ def backward(
             risk, exact, N backward passes; ``example_loss``).
 
     Raises:
-        UserError: shapes do not match, E = 0 or N = 0, the way is unknown, the model cannot be
+        UserError: shapes or nests do not match, E = 0 or N = 0, the way is unknown, the model cannot be
             differentiated this way, or the model carries something other than buffers from one pass to
             the next.
     """
-    check_aggregator(aggregator)
+    aggregator = checked_aggregator(aggregator, inputs, targets)
     # A mean uses no votes, and the votes of all examples would cost as much as the mean itself. In half
     # precision the examples' gradients are added up one by one in any case.
     narrow = any(is_narrow(p.dtype) for p in model.parameters())
     votes = narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
     found = gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, votes=votes)
     return combined(model, found, aggregator)
+
+
+def checked_aggregator(aggregator: Aggregator | None, inputs: Batch, targets: Batch) -> Aggregator:
+    """Return the aggregator, or raise UserError if it is missing or stands in the place of a batch."""
+    if aggregator is None and (isinstance(inputs, Aggregator) or isinstance(targets, Aggregator)):
+        raise UserError(
+            "the aggregator stands in the place of the inputs or targets: name it, as in backward(model, "
+            "loss_fn, batch, aggregator=AndMask(agreement_threshold=0.8))"
+        )
+    check_aggregator(aggregator)
+    assert aggregator is not None, "None was refused"
+    return aggregator
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:

@@ -1,119 +1,155 @@
-"""Batches of environments: one tensor for equal sizes, a list of batches for different sizes."""
+"""Batches of environments: one nest with a leading environment axis, or a list with an entry for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
-from ilc.gradients._environment import EnvironmentGradients
-from ilc.gradients._passes.mean_of_buffers import MeanOfBuffers
+from ilc.gradients._passes.calls import no_targets
+from ilc.gradients._tensor_tree import TensorTree, Values, first_difference_of_forms, stacked
 
-Batch = Tensor | Sequence[Tensor]
-"""One batch per environment: ``[E, N, ...]``, or E tensors ``[N_e, ...]``, nested in one or in a list."""
+Batch = Any
+"""A tensor ``[E, N, ...]``, a dictionary or tuple of such tensors, or a list with an entry per environment.
+
+An entry is whatever the model takes for one environment: a tensor ``[N_e, ...]``, a dictionary, a tuple, a
+graph. ``None`` and whatever is no tensor pass through.
+"""
 
 
-def as_batches(inputs: Batch, targets: Batch) -> tuple[Any, Any]:
-    """Return both as tensors ``[E, N, ...]`` if the environments have equal sizes, else both as lists.
+def as_batches(inputs: Batch, targets: Batch, device: torch.device) -> tuple[Any, Any]:
+    """Return inputs and targets of all environments as values ``[E, N, ...]``, or both as lists of E values.
+
+    They are stacked if all environments have equal sizes.
+
+    Args:
+        inputs: a batch.
+        targets: a batch; None if the loss takes none.
+        device: where the model is.
 
     Raises:
-        UserError: the axes E and N are missing, or the numbers of inputs and targets differ.
+        UserError: the axes E and N are missing, there is no environment or no example, the numbers of inputs
+            and targets differ, or environments have different nests.
     """
-    x, y = _unnested(inputs), _unnested(targets)
-    if isinstance(inputs, tuple) and isinstance(y, Tensor):
+    x, y = _unnested(inputs, "inputs"), None if targets is None else _unnested(targets, "targets")
+    if isinstance(x, list) or isinstance(y, list):
+        return _lists(x, y, device)
+    return _with_leading_axes(x, y, device)
+
+
+def _with_leading_axes(inputs: Any, targets: Any, device: torch.device) -> tuple[Values, Values]:
+    x = _values(inputs, device)
+    shape = x.shape[:2]
+    y = no_targets(shape, device) if targets is None else _values(targets, device)
+    if len(shape) < 2 or y.shape[:2] != shape or 0 in shape:
         raise UserError(
-            f"inputs are a tuple of {len(inputs)}, targets one tensor: {_SEVERAL}, or, if these are batches "
-            "of environments, give lists of both"
+            "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
+            f"{_shapes(x)} and {'no targets' if targets is None else _shapes(y)}: stack one batch of equal "
+            "size per environment, or give lists with an entry per environment. A tuple or a dictionary "
+            "holds the arguments of the model, each for all environments"
         )
-    if isinstance(x, Tensor) and isinstance(y, Tensor):
-        if x.ndim < 2 or y.ndim < 2 or x.shape[:2] != y.shape[:2] or 0 in x.shape[:2]:
-            raise UserError(
-                "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
-                f"{tuple(x.shape)} and {tuple(y.shape)}: stack one batch of equal size per environment, or "
-                "give lists of batches of different sizes"
-            )
-        return x, y
-    x, y = list(x), list(y)
-    if not all(isinstance(one, Tensor) and one.ndim for one in (*x, *y)):
-        kinds = ", ".join(sorted({type(one).__name__ for one in (*x, *y)}))
-        raise UserError(
-            "inputs and targets must be tensors, or lists of a tensor [N, ...] per environment, got lists of "
-            f"{kinds}; {_SEVERAL}"
-        )
-    if not x or [len(one) for one in x] != [len(one) for one in y] or not all(map(len, x)):
-        raise UserError(
-            "inputs and targets must hold as many batches of as many examples, at least one, got batches of "
-            f"{[len(one) for one in x]} and {[len(one) for one in y]} examples; {_SEVERAL}"
-        )
-    if len({_kind(pair) for pair in zip(x, y, strict=True)}) == 1:
-        return torch.stack(x), torch.stack(y)
     return x, y
 
 
-def in_groups(
-    way: Callable[..., EnvironmentGradients],
-    model: nn.Module,
-    objective: Any,
-    inputs: list[Tensor],
-    targets: list[Tensor],
-) -> EnvironmentGradients:
-    """Call a way once for all environments of each size. Every environment weighs the same.
-
-    Buffers end as the mean over all environments.
-    """
-    groups: dict[Any, list[int]] = {}
-    for e, pair in enumerate(zip(inputs, targets, strict=True)):
-        groups.setdefault(_kind(pair), []).append(e)
-    order, found = [], []
-    with MeanOfBuffers(model) as buffers:
-        for members in groups.values():
-            buffers.restart()
-            x, y = (torch.stack([values[e] for e in members]) for values in (inputs, targets))
-            found.append(way(model, objective, x, y))
-            buffers.collect(len(members))
-            order += members
-    back = torch.tensor(order).argsort()
-    risks, penalties = (
-        torch.cat([torch.zeros_like(one.risks) if part is None else part for one, part in parts])[back]
-        for parts in ([(one, one.risks) for one in found], [(one, one.penalties) for one in found])
-    )
-    return EnvironmentGradients(risks, _added([one.statistics for one in found]), penalties)
+def _lists(inputs: Any, targets: Any, device: torch.device) -> tuple[Any, Any]:
+    x = _entries(inputs, "inputs", device)
+    x_sizes = [len(one) for one in x]
+    y = [no_targets((n,), device) for n in x_sizes]
+    if targets is not None:
+        y = _entries(targets, "targets", device)
+    y_sizes = [len(one) for one in y]
+    # A nest need not have an axis of examples: a graph has nodes and edges.
+    free = any(isinstance(one, TensorTree) for one in (*x, *y))
+    if not x or len(x) != len(y) or 0 in (*x_sizes, *y_sizes) or (x_sizes != y_sizes and not free):
+        raise UserError(
+            "inputs and targets must hold as many batches of as many examples, at least one, got batches of "
+            f"{x_sizes} and {y_sizes} examples: a list has an entry per environment, and a tuple or a "
+            "dictionary holds the arguments of the model"
+        )
+    for name, entries in (("inputs", x), ("targets", y)):
+        _check_alike(name, entries, device)
+    if all(_can_be_stacked(entries) for entries in (x, y)) and x_sizes == y_sizes:
+        return stacked(x), stacked(y)
+    return x, y
 
 
-def _added(groups: list[dict[str, GradientStatistics]]) -> dict[str, GradientStatistics]:
-    """Add up the statistics of all groups, in place."""
-    total, *others = groups
-    for other in others:
-        for name, more in other.items():
-            total[name].n_environments += more.n_environments
-            total[name].total = total[name].total + more.total
-            total[name].sign_sum = total[name].sign_sum + more.sign_sum
-            added = more.requested
-            for which, running in total[name].requested.items():
-                setattr(total[name], which, running + added[which])
-    return total
+def _entries(part: Any, name: str, device: torch.device) -> list[Any]:
+    entries = part if isinstance(part, list) else list(_values(part, device))
+    values = [_values(one, device) for one in entries]
+    for e, one in enumerate(values):
+        empty = isinstance(one, TensorTree) and not one.tensors and all(map(_is_plain, one.form.others))
+        if empty or (isinstance(one, Tensor) and not one.ndim):
+            raise UserError(
+                f"{name} must be tensors, or lists of a tensor [N, ...] per environment, got "
+                f"{type(entries[e]).__name__} without an axis of examples for environment {e}: give what "
+                "the model takes for one environment, a tensor or something that holds tensors"
+            )
+    return values
 
 
-_SEVERAL = (
-    "for a model or a loss of several tensors, give one that holds them, joined by torch.cat or torch.stack "
-    "along a later axis, and take it apart in forward or in loss_fn"
-)
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex, str, bytes, type(None)))
 
 
-def _unnested(batch: Batch) -> Any:
+def _values(nest: Any, device: torch.device) -> Values:
+    return nest if isinstance(nest, Tensor | TensorTree) else TensorTree.of(_plain(nest), device)
+
+
+def _check_alike(name: str, entries: Sequence[Values], device: torch.device) -> None:
+    """Raise UserError unless the nests of all environments have tensors in the same places."""
+    if all(isinstance(one, Tensor) for one in entries):
+        return
+    trees = [TensorTree.of(one, device) if isinstance(one, Tensor) else one for one in entries]
+    for e, tree in enumerate(trees[1:], start=1):
+        different = first_difference_of_forms(tree, trees[0])
+        if different is not None:
+            raise UserError(
+                f"{name} of environment {e} are built in another way than those of environment 0: it has "
+                f"{different}. Give every environment the same dictionaries, tuples and lists"
+            )
+
+
+def _can_be_stacked(entries: Sequence[Any]) -> bool:
+    """Whether the entries differ in nothing but the numbers in their tensors."""
+    kinds = [(one.shape, one.dtype) if isinstance(one, Tensor) else _kind_of_tree(one) for one in entries]
+    return all(kind == kinds[0] and kind is not None for kind in kinds)
+
+
+def _kind_of_tree(tree: TensorTree) -> tuple[Any, ...] | None:
+    """Equal for nests that can be stacked; None if there is no common axis of examples."""
+    if not tree.shape:
+        return None
+    others = (o if _is_plain(o) else id(o) for o in tree.form.others)
+    return (*((tensor.shape, tensor.dtype) for tensor in tree.tensors), *others)
+
+
+def _shapes(values: Values) -> str:
+    if isinstance(values, Tensor):
+        return str(tuple(values.shape))
+    return ", ".join(str(tuple(tensor.shape)) for tensor in values.tensors) or "no tensor"
+
+
+def _unnested(batch: Batch, name: str) -> Any:
+    """The batch itself, or as a list if it is a nested tensor."""
     if isinstance(batch, Tensor):
         return list(batch.unbind()) if batch.is_nested else batch
-    if not isinstance(batch, (list, tuple)):
+    if isinstance(batch, TensorTree):
+        return batch
+    if not isinstance(batch, (list, tuple, Mapping)):
         raise UserError(
-            "inputs and targets must be tensors [E, N, ...], or lists of a tensor [N, ...] per environment, "
-            f"got {type(batch).__name__}; {_SEVERAL}"
+            f"{name} must be a tensor [E, N, ...], a dictionary or tuple of such tensors, or a list with an "
+            f"entry per environment, got {type(batch).__name__}"
         )
     return batch
 
 
-def _kind(pair: tuple[Tensor, Tensor]) -> tuple[Any, ...]:
-    return tuple((tuple(values.shape), values.dtype) for values in pair)
+def _plain(nest: Any) -> Any:
+    """The same nest; a mapping of any class, such as a Hugging Face batch, as a dictionary in one order."""
+    if isinstance(nest, Mapping):
+        return {key: _plain(nest[key]) for key in sorted(nest, key=str)}
+    if type(nest) in (tuple, list):
+        return type(nest)(map(_plain, nest))
+    return nest

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
-from torch import Tensor, nn
+import torch
+from torch import nn
 
 from ilc._processes import ONE_PROCESS, Processes
 from ilc.aggregators import Aggregator, JointAggregator
 from ilc.errors import UserError
-from ilc.gradients._batches import Batch, as_batches, in_groups
+from ilc.gradients._batches import Batch, as_batches
 from ilc.gradients._environment import EnvironmentGradients
+from ilc.gradients._groups import in_groups
+from ilc.gradients._hidden_examples import check_masks
+from ilc.gradients._named_errors import named
 from ilc.gradients._passes.dense_embeddings import dense_embeddings
 from ilc.gradients._passes.example_losses import check_losses
 from ilc.gradients._passes.restored_buffers import buffers_restored_after_errors
@@ -22,6 +27,7 @@ from ilc.gradients._refusals import (
     explained,
     with_a_remedy_that_works,
 )
+from ilc.gradients._tensor_tree import TensorTree, Values
 from ilc.gradients._trials.example_check import check_example_terms
 from ilc.gradients._trials.findings import training_step
 from ilc.gradients._trials.gradient_hooks import what_acts_on_gradients
@@ -31,6 +37,7 @@ from ilc.gradients._ways.example_loss import example_loss
 from ilc.gradients._ways.example_share import example_share
 from ilc.gradients._ways.example_sum_only import example_sum_only
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
+from ilc.gradients._ways.of_losses import Loss, of_losses
 from ilc.gradients._ways.pooled import pooled
 from ilc.gradients._ways.sequential import sequential
 from ilc.gradients._ways.sum_only import sum_only
@@ -56,7 +63,7 @@ PASS_PER_ENVIRONMENT = ("vectorized", "sequential")
 
 def environment_gradients(
     model: nn.Module,
-    loss_fn: ObjectiveFunction,
+    loss_fn: Loss,
     inputs: Batch,
     targets: Batch,
     aggregator: Aggregator,
@@ -85,7 +92,7 @@ def environment_gradients(
 
 def gradients_of_step(
     model: nn.Module,
-    loss_fn: ObjectiveFunction,
+    loss_fn: Loss,
     inputs: Batch,
     targets: Batch,
     aggregator: Aggregator,
@@ -99,16 +106,19 @@ def gradients_of_step(
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
     check_aggregator(aggregator)
     check_model(model)
-    x, y = as_batches(inputs, targets)
     if gradients == "pooled" and aggregator.needs_environments:
         raise UserError(
             "gradients='pooled' does not tell environments apart, and every aggregator except the mean needs "
             "that: take gradients='vectorized' with this aggregator"
         )
+    if not callable(loss_fn):
+        return _of_given_losses(model, loss_fn, inputs, targets, aggregator, gradients)
+    x, y = as_batches(inputs, targets, device_of(model))
+    check_masks(x)
     if isinstance(x, list) and gradients not in PASS_PER_ENVIRONMENT:
         raise UserError(
             f"gradients={gradients!r} takes all examples as one batch, not environments of different sizes: "
-            "take gradients='vectorized' or 'sequential', or give one tensor of all examples"
+            "take gradients='vectorized' or 'sequential', or give all examples at once, [E, 1, ...]"
         )
     way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], also=aggregator.sums_on_request)
     if isinstance(aggregator, JointAggregator):
@@ -124,7 +134,7 @@ def gradients_of_step(
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else sum_only
         if isinstance(x, list):
-            way = _for_unequal_sizes(way, model, aggregator)
+            way = _for_unequal_sizes(way, model, aggregator, [*x, *y])
     attempt = Attempt(gradients, WAYS, model, loss_fn, x, y)
     with training_step(model, loss_fn), dense_embeddings(model), buffers_restored_after_errors(model):
         try:
@@ -132,22 +142,56 @@ def gradients_of_step(
         except UserError as error:
             raise with_a_remedy_that_works(error, attempt) from error.__cause__
         except Exception as error:
-            raise explained(error, attempt) from error
+            own = named(error, model, loss_fn, x, y) if gradients in PASS_PER_ENVIRONMENT else None
+            raise (own or explained(error, attempt)) from error
+
+
+def _of_given_losses(
+    model: nn.Module,
+    losses: Any,
+    inputs: Batch,
+    targets: Batch,
+    aggregator: Aggregator,
+    gradients: str,
+) -> EnvironmentGradients:
+    """Refuse what needs a loss and a batch, then differentiate the losses that are given."""
+    if not isinstance(losses, list | tuple):
+        raise UserError(
+            f"loss_fn must be a function, or a list with a loss per environment, got {type(losses).__name__}"
+        )
+    if inputs is not None or targets is not None:
+        raise UserError(
+            "loss_fn is a list with a loss per environment, and there are inputs or targets too: the losses "
+            "hold everything already, so give no batch, or give one loss_fn(outputs, targets)"
+        )
+    if gradients not in PASS_PER_ENVIRONMENT or isinstance(aggregator, JointAggregator):
+        what = type(aggregator).__name__ if isinstance(aggregator, JointAggregator) else repr(gradients)
+        raise UserError(
+            f"{what} makes its own passes, and loss_fn is a list of losses: give one loss_fn and a batch, or "
+            "take gradients='sequential' and an aggregator of sums, such as AndMask(agreement_threshold=0.8)"
+        )
+    with training_step(model, None), dense_embeddings(model), buffers_restored_after_errors(model):
+        return of_losses(model, losses, aggregator.sums_on_request)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """The device of the first parameter."""
+    return next((p.device for p in model.parameters()), torch.device("cpu"))
 
 
 def _passed(
     way: Callable[..., EnvironmentGradients],
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    x: Tensor | list[Tensor],
-    y: Tensor | list[Tensor],
+    x: Values | list[Values],
+    y: Values | list[Values],
     aggregator: Aggregator,
     gradients: str,
     votes: bool,
 ) -> EnvironmentGradients:
     """Try out what has to be tried out before this way, then go it."""
     if gradients in PER_EXAMPLE:
-        assert isinstance(x, Tensor) and isinstance(y, Tensor), "lists were refused"
+        assert not isinstance(x, list) and not isinstance(y, list), "lists were refused"
         check_losses(model, loss_fn, x, y)
         rebuilt_from_layers = gradients in ("per_example", "per_example_share")
         if rebuilt_from_layers and not check_example_terms(model, loss_fn, x, y) and votes:
@@ -160,14 +204,20 @@ def _passed(
 
 
 def _for_unequal_sizes(
-    way: Callable[..., EnvironmentGradients], model: nn.Module, aggregator: Aggregator
+    way: Callable[..., EnvironmentGradients],
+    model: nn.Module,
+    aggregator: Aggregator,
+    values: Sequence[Values],
 ) -> Callable[..., EnvironmentGradients]:
     """A way for environments of unequal sizes: all of one size at once, or one environment after another.
+
+    Nests go one after another, because they may hold anything.
 
     A mean of whole numbers is rounded. Groups of equal sizes would round such a buffer twice, so a model
     with one goes one environment after another.
     """
     counts = (b for name, b in model.named_buffers() if not name.endswith("num_batches_tracked"))
-    if model.training and not all(b.is_floating_point() or b.is_complex() for b in counts):
+    whole = not all(b.is_floating_point() or b.is_complex() for b in counts)
+    if (model.training and whole) or any(isinstance(one, TensorTree) for one in values):
         return partial(WAYS["sequential"], also=aggregator.sums_on_request)
     return partial(in_groups, way)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
+from ilc.gradients._tensor_tree import Values, stacked
 from ilc.gradients._trials.state_between_environments import no_state_between_environments
 from ilc.gradients._trials.trial_passes import copied, trial_passes
 from ilc.objectives import ObjectiveFunction
@@ -65,15 +65,15 @@ class Attempt(NamedTuple):
     ways: Mapping[str, Callable[..., Any]]
     model: nn.Module
     objective: ObjectiveFunction
-    inputs: Tensor | list[Tensor]
-    targets: Tensor | list[Tensor]
+    inputs: Values | list[Values]
+    targets: Values | list[Values]
 
     def error_of(self, way: str) -> Exception | None:
         """The error that another way ends with, or None. Model, loss and random numbers do not change."""
         everything = range(len(self.inputs))
         x, y = copied(self.inputs, everything), copied(self.targets, everything)
-        if isinstance(self.inputs, Tensor) and isinstance(self.targets, Tensor):
-            x, y = torch.stack(x), torch.stack(y)  # type: ignore[assignment]
+        if not isinstance(self.inputs, list):
+            x, y = stacked(x), stacked(y)
         looked_at = (
             no_state_between_environments(self.model, self.objective, x, y, vectorized=False)
             if way == "sequential"

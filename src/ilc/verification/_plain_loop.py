@@ -1,7 +1,7 @@
 """Every way in a few plain lines of autograd, as a reference for the fast ways.
 
-This file shares no code with the ways. It calls ``loss.backward()`` once for each environment, from the same
-start. It is not fast.
+This file shares no code with the ways, except how model and loss are called with a batch. It calls
+``loss.backward()`` once for each environment, from the same start. It is not fast.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from ilc.gradients._passes.calls import outputs_of, rows_of_outputs, value_of
+from ilc.gradients._tensor_tree import TensorTree, Values
 from ilc.objectives import Objective, ObjectiveFunction
 
 FreshModel = Callable[[], tuple[nn.Module, ObjectiveFunction]]
@@ -49,7 +51,7 @@ class ExpectedRows(NamedTuple):
 
 
 def expected_rows(
-    way: str, fresh: FreshModel, inputs: Tensor | Sequence[Tensor], targets: Tensor | Sequence[Tensor]
+    way: str, fresh: FreshModel, inputs: Values | Sequence[Values], targets: Values | Sequence[Values]
 ) -> ExpectedRows:
     """The rows of a way, by as many forward and backward passes as needed.
 
@@ -60,8 +62,8 @@ def expected_rows(
         targets: like the inputs.
     """
     if (
-        not isinstance(inputs, Tensor)
-        or not isinstance(targets, Tensor)
+        not isinstance(inputs, Tensor | TensorTree)
+        or not isinstance(targets, Tensor | TensorTree)
         or way in ("vectorized", "sequential")
     ):
         rows = list(environment_rows(fresh, list(inputs), list(targets)))
@@ -83,14 +85,14 @@ def expected_rows(
     return ExpectedRows(rows, [batch], local)
 
 
-def environment_rows(fresh: FreshModel, inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Iterator[Row]:
+def environment_rows(fresh: FreshModel, inputs: Sequence[Values], targets: Sequence[Values]) -> Iterator[Row]:
     """``vectorized`` and ``sequential``: every environment passes through the model by itself."""
     for x, y in zip(inputs, targets, strict=True):
         model, loss_fn = fresh()
-        yield _row(model, loss_fn, loss_fn(model(x), y))
+        yield _row(model, loss_fn, value_of(loss_fn, outputs_of(model, x), y))
 
 
-def example_rows(fresh: FreshModel, inputs: Tensor, targets: Tensor, cut: bool = False) -> Iterator[Row]:
+def example_rows(fresh: FreshModel, inputs: Values, targets: Values, cut: bool = False) -> Iterator[Row]:
     """The ways per example: one pass of all examples, then the gradient of each example's own risk.
 
     ``cut`` gives the votes of ``per_example`` under BatchNorm. The gradients of other examples are set to
@@ -111,20 +113,28 @@ def example_rows(fresh: FreshModel, inputs: Tensor, targets: Tensor, cut: bool =
     for layer in model.modules():
         if cut and isinstance(layer, (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear)):
             handles.append(layer.register_forward_pre_hook(cut_others))
-    outputs = model(inputs.flatten(0, 1))
+    outputs = _rows_of_outputs(model, inputs)
     for handle in handles:
         handle.remove()
     for example, y in enumerate(targets):
-        yield _row(model, loss_fn, loss_fn(outputs[example : example + 1], y))
+        yield _row(model, loss_fn, value_of(loss_fn, outputs[example : example + 1], y))
 
 
-def _batch_row(fresh: FreshModel, inputs: Tensor, targets: Tensor) -> Row:
+def _batch_row(fresh: FreshModel, inputs: Values, targets: Values) -> Row:
     """The gradient of the sum of all examples' risks, by one backward pass."""
     model, loss_fn = fresh()
-    outputs = model(inputs.flatten(0, 1))
-    values = [loss_fn(outputs[i : i + 1], y) for i, y in enumerate(targets)]
+    outputs = _rows_of_outputs(model, inputs)
+    values = [value_of(loss_fn, outputs[i : i + 1], y) for i, y in enumerate(targets)]
     losses = [value.loss if isinstance(value, Objective) else value for value in values]
     return _row(model, loss_fn, torch.stack(losses).sum())
+
+
+def _rows_of_outputs(model: nn.Module, inputs: Values) -> Values:
+    """The outputs of one pass of all examples, with a row for each."""
+    flat = inputs.flatten(0, 1)
+    outputs = rows_of_outputs(outputs_of(model, flat), len(flat))
+    assert outputs is not None, "the way itself refuses outputs without rows"
+    return outputs
 
 
 def trainable(model: nn.Module, loss_fn: ObjectiveFunction) -> dict[str, nn.Parameter]:
@@ -172,12 +182,12 @@ def _batch_norm_mixes(model: nn.Module) -> bool:
     )
 
 
-def random_state(like: Tensor) -> list[Tensor]:
+def random_state(like: Values) -> list[Tensor]:
     """The states of the random number generators that a pass on this tensor's device uses."""
     return [torch.get_rng_state(), *([torch.cuda.get_rng_state(like.device)] if like.is_cuda else [])]
 
 
-def set_random_state(like: Tensor, state: list[Tensor]) -> None:
+def set_random_state(like: Values, state: list[Tensor]) -> None:
     """Set the random number generators to these states."""
     torch.set_rng_state(state[0])
     if like.is_cuda:

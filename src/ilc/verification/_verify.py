@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ilc.aggregators import Aggregator
 from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
+from ilc.gradients._backward import checked_aggregator
 from ilc.gradients._batches import Batch, as_batches
+from ilc.gradients._environment_gradients import device_of
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.module_state import ModuleState
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched
+from ilc.gradients._ways.of_losses import Loss
 from ilc.objectives import ObjectiveFunction
 from ilc.verification._comparison import Compared, compare, rounding
 from ilc.verification._plain_loop import ExpectedRows, expected_rows, random_state, set_random_state
@@ -56,10 +61,10 @@ class Verification:
 
 def verify(
     model: nn.Module,
-    loss_fn: ObjectiveFunction,
-    inputs: Batch,
-    targets: Batch,
-    aggregator: Aggregator,
+    loss_fn: Loss,
+    inputs: Batch = None,
+    targets: Batch = None,
+    aggregator: Aggregator | None = None,
     gradients: str = "vectorized",
 ) -> Verification:
     """Compare votes and sums of this very model and batch with a plain loop of ``loss.backward()``.
@@ -73,7 +78,7 @@ def verify(
     Args:
         model: as for ``backward``.
         loss_fn: as for ``backward``.
-        inputs: ``[E, N, ...]``, or a list, as for ``backward``.
+        inputs: as for ``backward``.
         targets: as for ``backward``.
         aggregator: as for ``backward``, but it must keep sums over environments.
         gradients: the way to verify. Others that should give the same numbers are tried too, and are named in
@@ -90,7 +95,13 @@ def verify(
             f"{type(aggregator).__name__} looks at all environments together, so that there are no sums to "
             "compare: verify with Mean() or AndMask(agreement_threshold=0.8), which take the same gradients"
         )
-    x, y = as_batches(inputs, targets)
+    aggregator = checked_aggregator(aggregator, inputs, targets)
+    if not callable(loss_fn):
+        raise UserError(
+            "verify makes the passes of every environment again, and loss_fn is a list of losses: give one "
+            "loss_fn and a batch"
+        )
+    x, y = as_batches(inputs, targets, device_of(model))
     allowed = rounding(_narrowest(model, x))
     ways: dict[str, str] = {}
     asked: tuple[tuple[Compared, ...], float] = (), 0.0
@@ -141,7 +152,7 @@ def _risks_error(found: EnvironmentGradients, wanted: ExpectedRows) -> float:
     return float(off.nan_to_num(torch.inf).max()) / size if off.numel() else 0.0
 
 
-def _narrowest(model: nn.Module, x: Tensor | list[Tensor]) -> torch.dtype:
+def _narrowest(model: nn.Module, x: Values | list[Values]) -> torch.dtype:
     device = x[0].device.type
     if torch.is_autocast_enabled(device):
         return torch.get_autocast_dtype(device)
@@ -149,13 +160,13 @@ def _narrowest(model: nn.Module, x: Tensor | list[Tensor]) -> torch.dtype:
     return max(kinds, key=lambda kind: torch.finfo(kind).eps, default=torch.float32)
 
 
-def _copies(batch: Tensor | list[Tensor]) -> Batch:
-    return batch.clone() if isinstance(batch, Tensor) else [one.clone() for one in batch]
+def _copies(batch: Values | list[Values]) -> Any:
+    return [one.clone() for one in batch] if isinstance(batch, list) else batch.clone()
 
 
 @contextmanager
 def _untouched(
-    model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor | list[Tensor]
+    model: nn.Module, loss_fn: ObjectiveFunction, x: Values | list[Values]
 ) -> Iterator[Callable[[], tuple[nn.Module, ObjectiveFunction]]]:
     """Yield a function that puts model and loss back as they are now; this also happens at the end."""
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])

@@ -32,6 +32,7 @@ from ilc.aggregators import (
     VRex,
     XorMask,
 )
+from ilc.gradients import BackwardResult
 from ilc.objectives import irm_penalty
 from lab.environment_task.shared_step import backward_shared_by_processes
 
@@ -65,6 +66,8 @@ class Case:
     loss: Callable[[Tensor, Tensor], Tensor] = F.cross_entropy
     sizes: tuple[int, ...] = ()
     """Examples of each environment, where they differ."""
+    given: str = "lists"
+    """With ``sizes``, what each process gives: ``lists``, ``nests`` or ``losses``."""
 
 
 CASES = {
@@ -80,6 +83,9 @@ CASES = {
     "and_mask_of_unequal_environments": Case(
         AndMask(0.4), gradients="vectorized", model=batch_norm, sizes=(6, 2, 6, 3, 3, 6, 2)
     ),
+    "and_mask_of_nests": Case(AndMask(0.4), model=batch_norm, sizes=(6, 2, 6, 3, 3, 6, 2), given="nests"),
+    "and_mask_of_losses": Case(AndMask(0.4), sizes=(6, 2, 3), n_environments=3, given="losses"),
+    "v_rex_of_nests": Case(VRex(2.0), n_environments=1, sizes=(6,), given="nests"),
     "mean_batch_norm": Case(Mean(), model=batch_norm, gradients="vectorized"),
     "mean_of_one_batch_norm": Case(Mean(), n_environments=1, model=batch_norm, gradients="vectorized"),
     "mean_of_one_in_parts": Case(Mean(), n_environments=1, n_examples=7),
@@ -105,6 +111,17 @@ CASES = {
 }
 
 
+def backward_of(
+    case: Case, model: nn.Module, some: list[Tensor], theirs: list[Tensor], aggregator: Aggregator
+) -> BackwardResult:
+    """One step from the environments of this process, in the form that the case gives them."""
+    if case.given == "losses":
+        losses = [lambda x=x, y=y: case.loss(model(x), y) for x, y in zip(some, theirs, strict=True)]
+        return distributed.backward(model, losses, aggregator=aggregator)
+    inputs: Any = [{"input": x} for x in some] if case.given == "nests" else some
+    return distributed.backward(model, case.loss, inputs, theirs, aggregator, case.gradients)
+
+
 def trajectory(case: Case, dtype: torch.dtype = torch.float64, steps: int = STEPS) -> dict[str, Any]:
     """Masks, risks and kept shares of every step, and the model at the end, from the whole batch of each."""
     torch.manual_seed(1)
@@ -121,7 +138,7 @@ def trajectory(case: Case, dtype: torch.dtype = torch.float64, steps: int = STEP
             mine = current().part(case.n_environments)
             some = [values[: case.sizes[e]] for e, values in enumerate(inputs)][mine]
             theirs = [values[: case.sizes[e]] for e, values in enumerate(targets)][mine]
-            result = distributed.backward(model, case.loss, some, theirs, aggregator, case.gradients)
+            result = backward_of(case, model, some, theirs, aggregator)
         else:
             result = backward_shared_by_processes(
                 current(), model, case.loss, inputs, targets, aggregator, case.gradients

@@ -86,7 +86,7 @@ def test_buffers_are_put_back_when_a_later_size_fails() -> None:
     inputs, targets = batches((4, 4, 1))  # BatchNorm cannot normalise a single example.
     model = make()
     before = [buffer.clone() for buffer in model.buffers()]
-    with pytest.raises(ValueError, match="more than 1 value per channel"):
+    with pytest.raises(UserError, match="environment 2 has one example, and BatchNorm in training mode"):
         backward(model, F.cross_entropy, inputs, targets, AndMask(0.6))
     assert all(torch.equal(buffer, start) for buffer, start in zip(model.buffers(), before, strict=True))
 
@@ -100,8 +100,11 @@ def test_buffers_are_put_back_when_a_later_size_fails() -> None:
         (lambda x, y: ([], []), r"at least one"),
         (lambda x, y: ([one.tolist() for one in x], y), r"lists of a tensor \[N, ...\] per environment, got"),
         (lambda x, y: (x, torch.zeros(len(x))), r"lists of a tensor \[N, ...\] per environment, got"),
-        (lambda x, y: ({"a": x}, y), r"lists of a tensor \[N, ...\] per environment, got dict"),
-        (lambda x, y: (iter(x), y), r"lists of a tensor \[N, ...\] per environment, got list_iterator"),
+        (lambda x, y: (iter(x), y), r"a list with an entry per environment, got list_iterator"),
+        (
+            lambda x, y: (tuple(x[:2]), tuple(y[:2])),
+            r"A tuple or a dictionary holds the arguments of the model",
+        ),
     ],
 )
 def test_what_is_no_list_of_batches_is_one_line(give: Callable[..., Any], message: str) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from ilc.errors import UserError
-from ilc.gradients._environment import as_objective, trainable_parameters
-from ilc.gradients._passes.example_objectives import example_objectives
+from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._passes.calls import outputs_of, rows_of_outputs
+from ilc.gradients._passes.example_objectives import example_objectives, objective_of_example
+from ilc.gradients._tensor_tree import Values, changed, stacked
 from ilc.gradients._trials.findings import current_step, findings
 from ilc.gradients._trials.trial_passes import copied, trial_passes
 from ilc.objectives import Objective, ObjectiveFunction
@@ -16,7 +20,7 @@ _QUESTION = "whether losses go one by one"
 
 
 def losses_of_examples(
-    model: nn.Module, loss_fn: ObjectiveFunction, outputs: Tensor, targets: Tensor
+    model: nn.Module, loss_fn: ObjectiveFunction, outputs: Any, targets: Values
 ) -> Objective:
     """Compute ``example_objectives`` in the way that ``check_losses`` found to work.
 
@@ -28,7 +32,7 @@ def losses_of_examples(
     return example_objectives(loss_fn, outputs, targets, one_by_one)
 
 
-def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor) -> None:
+def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values) -> None:
     """Try the loss on two examples, when model and loss are new or have changed.
 
     A loss that looks at numbers (``.item()``, a branch, a mask of examples) goes one example at a time.
@@ -43,23 +47,21 @@ def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, t
     few = [0, len(inputs) - 1]
     with trial_passes(model, loss_fn, inputs) as passes:
         passes.reset()
-        outputs = model(torch.stack(copied(inputs, few)).flatten(0, 1))
-        if not isinstance(outputs, Tensor) or len(outputs) != len(few):
+        outputs = rows_of_outputs(outputs_of(model, stacked(copied(inputs, few)).flatten(0, 1)), len(few))
+        if outputs is None:
             return  # The step itself reports this.
-        outputs = outputs.detach()
-        if outputs.is_floating_point():
-            outputs.requires_grad_()
+        outputs = changed(outputs, lambda values: values.detach().requires_grad_(values.is_floating_point()))
 
         def last(*examples: int) -> Tensor:
             passes.reset()
             for i in examples:
                 (y,) = copied(targets, [few[i]])
-                risk = as_objective(loss_fn(outputs[i : i + 1].clone(), y)).risk.detach()
+                risk = objective_of_example(loss_fn, outputs[i : i + 1].clone(), y).risk.detach()
             return risk
 
         try:
             passes.reset()
-            example_objectives(loss_fn, outputs.clone(), torch.stack(copied(targets, few)))
+            example_objectives(loss_fn, outputs.clone(), stacked(copied(targets, few)))
             known[_QUESTION] = False
         except UserError:
             raise

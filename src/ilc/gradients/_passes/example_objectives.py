@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.func import vmap
@@ -9,11 +11,13 @@ from torch.func import vmap
 from ilc._precision import as_autocast_would
 from ilc.errors import UserError
 from ilc.gradients._environment import checked_risk, scalar_objective
+from ilc.gradients._passes.calls import rows_of_outputs, value_of
+from ilc.gradients._tensor_tree import TensorTree, Values, changed
 from ilc.objectives import Objective, ObjectiveFunction
 
 
 def example_objectives(
-    loss_fn: ObjectiveFunction, outputs: Tensor, targets: Tensor, one_by_one: bool = False
+    loss_fn: ObjectiveFunction, outputs: Any, targets: Values, one_by_one: bool = False
 ) -> Objective:
     """Loss, risk and penalty ``[E]`` of outputs ``[E, ...]`` against targets ``[E, 1, ...]``.
 
@@ -28,20 +32,39 @@ def example_objectives(
             "per_example makes every example an environment: inputs and targets must be [E, 1, ...], got "
             f"N = {targets.shape[1]}; reshape [E, N, ...] to [E * N, 1, ...]"
         )
-    if not isinstance(outputs, Tensor):
+    rows = rows_of_outputs(outputs, len(targets))
+    if rows is None and isinstance(outputs, Tensor):
+        n = len(outputs) if outputs.ndim else 0
+        raise UserError(f"the model must return one row per example, got {n} for {len(targets)}")
+    if rows is None:
         raise UserError(
-            f"per_example needs a model that returns one tensor, got {type(outputs).__name__}: use "
+            "per_example needs a model that returns a tensor with a row per example, or a dictionary, a "
+            f"tuple or an output of transformers that holds one, got {type(outputs).__name__}: use "
             "vectorized or sequential"
         )
-    if len(outputs) != len(targets):
-        raise UserError(f"the model must return one row per example, got {len(outputs)} for {len(targets)}")
     if one_by_one:
-        single = [scalar_objective(loss_fn(o[None], y)) for o, y in zip(outputs, targets, strict=True)]
+        single = [objective_of_example(loss_fn, rows[i : i + 1], y) for i, y in enumerate(targets)]
         stacked = Objective(*(torch.stack(parts) for parts in zip(*single, strict=True)))
         checked_risk(stacked.loss[0])
         return stacked
-    outputs = as_autocast_would(outputs)
-    each = vmap(lambda output, target: scalar_objective(loss_fn(output, target)), randomness="different")
-    objectives: Objective = each(outputs.unsqueeze(1), targets)
+    rows = changed(rows, as_autocast_would)
+    each = vmap(lambda row, y: objective_of_example(loss_fn, row, y), randomness="different")
+    objectives: Objective = each(rows.unsqueeze(1), targets)
     checked_risk(objectives.loss[0])
     return objectives
+
+
+def objective_of_example(loss_fn: ObjectiveFunction, row: Values, target: Values) -> Objective:
+    """The objective of one example from its row of the outputs.
+
+    Raises:
+        UserError: it is no real scalar, or it is a loss that the model made of all examples.
+    """
+    value = value_of(loss_fn, row, target)
+    if value is None and isinstance(row, TensorTree):
+        raise UserError(
+            "the votes per example take one pass for all examples, so a loss that the model itself returns "
+            "belongs to all of them: compute the risk of one example in loss_fn, from outputs.logits and the "
+            "targets"
+        )
+    return scalar_objective(value)

@@ -12,6 +12,7 @@ from torch.func import functional_call, vmap
 from ilc._precision import as_autocast_would, wide_type
 from ilc.errors import UserError
 from ilc.gradients._environment import checked_objective
+from ilc.gradients._passes.calls import arguments_of, value_of
 from ilc.gradients._passes.mean_of_buffers import (
     change_of,
     check_still_one,
@@ -19,6 +20,7 @@ from ilc.gradients._passes.mean_of_buffers import (
     mean_of,
     overlapping,
 )
+from ilc.gradients._tensor_tree import Values
 from ilc.objectives import Objective, ObjectiveFunction
 
 
@@ -42,12 +44,12 @@ def one_environment(
     shared = [every for every in names.values() if len(every) > 1 and every[0] in of_buffers]
 
     def losses(
-        trainable: dict[str, Tensor], state: dict[str, Tensor], x: Tensor, y: Tensor
+        trainable: dict[str, Tensor], state: dict[str, Tensor], x: Values, y: Values
     ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         tensors = {**frozen, **trainable, **state}
         tensors = {name: tensors[every[0]] for every in names.values() for name in every}
-        outputs = as_autocast_would(functional_call(model, tensors, (x,), tie_weights=False))
-        loss, risk, penalty = check(loss_fn(outputs, y))
+        outputs = as_autocast_would(functional_call(model, tensors, *arguments_of(x), tie_weights=False))
+        loss, risk, penalty = check(value_of(loss_fn, outputs, y))
         for every in shared:
             check_still_one({name: tensors[name] for name in every})
         # functional_call has put new values into the dictionary, whether written in place or assigned.

@@ -7,9 +7,10 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ilc.errors import UserError
+from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.compare_ways import Way, first_right_way
 from ilc.gradients._trials.convolution_work import convolutions_are_faster_in_turn
 from ilc.gradients._trials.findings import findings
@@ -26,7 +27,7 @@ _ENOUGH_SIZES = 8
 
 
 def choose_way(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, by_func: Way, *faster: Way
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, by_func: Way, *faster: Way
 ) -> Way:
     """Return the first way that gives what a plain loop gives, for two or three of these environments.
 
@@ -54,7 +55,7 @@ def choose_way(
     mixed = torch.is_autocast_enabled(inputs.device.type)
     kind = (by_func.__name__, mixed, inputs.dtype, targets.dtype, len(inputs) > 1)
     answers: dict[object, Way] = known.setdefault(kind, {})
-    sizes = inputs.shape[1:], targets.shape[1:]
+    sizes = sizes_of(inputs), sizes_of(targets)
     if sizes in answers:
         return answers[sizes]
     if len(answers) >= _ENOUGH_SIZES and len(set(answers.values())) == 1:
@@ -80,7 +81,7 @@ def choose_way(
 
 
 def _tried(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, ways: list[Way]
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, ways: list[Way]
 ) -> Way | None:
     """The first way that is right; None if the trial shows nothing yet."""
     with (

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
+from ilc.gradients._tensor_tree import TensorTree
 from ilc.gradients._trials.reference_loop import ReferenceRows, reference_row, rounding_decides
 from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, first_difference
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
@@ -59,6 +60,9 @@ def first_right_way(
         differs = difference(by_func)
     except Exception:
         # The step itself will report the error, such as a branch on the data. Layers would not show it.
+        # Models that take nests, as those of transformers do, mostly have such branches, so they go on.
+        if isinstance(rows.inputs, TensorTree):
+            return Comparison(sequential, [], said=_NOT_BY_FUNC)
         return Comparison(by_func, [])
     reasons: list[str] = []
     right = None
@@ -84,6 +88,7 @@ def first_right_way(
     return Comparison(sequential, reasons, by_layers, said)
 
 
+_NOT_BY_FUNC = "one environment after another, as torch.func cannot follow the model"
 _FIRST_AXIS = "a layer's first axis is not the examples"
 
 

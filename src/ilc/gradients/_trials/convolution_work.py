@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from ilc.gradients._passes.calls import outputs_of
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_passes import copied, trial_passes
 from ilc.objectives import ObjectiveFunction
 
@@ -18,7 +20,7 @@ _LITTLE_WORK = 50e6
 _CONVOLUTIONS = (nn.modules.conv._ConvNd,)
 
 
-def convolutions_are_faster_in_turn(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor) -> bool:
+def convolutions_are_faster_in_turn(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values) -> bool:
     """Whether one environment after another is faster than all in one pass, on a CPU and with convolutions.
 
     ``torch.func.vmap`` computes the environments' convolutions as one convolution in groups, for which CPUs
@@ -38,7 +40,7 @@ def convolutions_are_faster_in_turn(model: nn.Module, loss_fn: ObjectiveFunction
     counter = FlopCounterMode(display=False)
     with trial_passes(model, loss_fn, inputs), torch.no_grad(), counter:
         try:
-            model(copied(inputs, [0])[0])
+            outputs_of(model, copied(inputs, [0])[0])
         except Exception:  # The step itself will report what is wrong.
             return False
     operations = counter.get_total_flops()

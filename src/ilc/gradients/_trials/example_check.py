@@ -6,7 +6,9 @@ from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.example_sums import sums_agree
 from ilc.gradients._trials.example_votes import different_examples, votes_agree
 from ilc.gradients._trials.findings import findings
@@ -22,7 +24,7 @@ _ENOUGH_SIZES = 8
 
 
 def check_example_terms(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
 ) -> bool:
     """Compare the votes with autograd, when model and loss are new or have changed.
 
@@ -43,7 +45,7 @@ def check_example_terms(
         UserError: the two differ, a layer has no rule, or a hook on a parameter acts on its gradient.
     """
     known = findings(model, loss_fn)
-    question = (_QUESTION, inputs.shape[1:], inputs.dtype)
+    question = (_QUESTION, sizes_of(inputs), inputs.dtype)
     if question in known or sum(asked[0] == _QUESTION for asked in known) >= _ENOUGH_SIZES:
         return True
     for name, p in trainable_parameters(model).items():
@@ -69,7 +71,7 @@ def check_example_terms(
 
 
 def _agree(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, rounding_may_differ: bool
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, rounding_may_differ: bool
 ) -> bool:
     """Compare sums and votes; return False if they show nothing with these parameters.
 
@@ -87,11 +89,11 @@ def _agree(
 
 
 def _finite_examples(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: TrialPasses
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
 ) -> Tensor:
     """The indices of the examples with a finite risk."""
     passes.reset()
     x, y = inputs.detach().clone(), targets.detach().clone()
     with buffers_untouched(model):
-        losses = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss
+        losses = losses_of_examples(model, loss_fn, outputs_of(model, x.flatten(0, 1)), y).loss
     return losses.detach().isfinite().nonzero().flatten().to("cpu")

@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients._environment import differentiated, trainable_parameters
+from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_parameters import nudged_parameters
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import example_share
@@ -23,8 +25,8 @@ _OF_THE_PARAMETER, _OF_ALL = 0.05, 1e-3
 def sums_agree(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Values,
+    targets: Values,
     passes: TrialPasses,
     rounding_may_differ: bool,
 ) -> bool:
@@ -39,7 +41,7 @@ def sums_agree(
         with buffers_untouched(model):
             passes.reset()
             x, y = inputs.detach().clone(), targets.detach().clone()
-            loss = losses_of_examples(model, loss_fn, model(x.flatten(0, 1)), y).loss.sum()
+            loss = losses_of_examples(model, loss_fn, outputs_of(model, x.flatten(0, 1)), y).loss.sum()
             return list(differentiated(loss, model, parameters))
 
     with buffers_untouched(model):

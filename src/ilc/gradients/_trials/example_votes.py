@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._tensor_tree import Values, differs_from_first
 from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, first_difference, nudge_shows
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import example_share
@@ -23,8 +25,8 @@ _DRAWS = 6
 def votes_agree(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Values,
+    targets: Values,
     passes: TrialPasses,
     rounding_may_differ: bool,
 ) -> bool:
@@ -45,8 +47,8 @@ def votes_agree(
 def _votes_of_few_agree(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Values,
+    targets: Values,
     passes: TrialPasses,
     few: list[int],
     rounding_may_differ: bool,
@@ -85,14 +87,15 @@ def _votes_of_few_agree(
 
 
 def _rows_of_examples(
-    model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor, y: Tensor, passes: TrialPasses, seed: int
+    model: nn.Module, loss_fn: ObjectiveFunction, x: Values, y: Values, passes: TrialPasses, seed: int
 ) -> tuple[dict[str, Tensor], bool]:
     """Each example's own gradient ``[N, ...]`` by parameter, and whether the pass drew random numbers."""
     parameters = trainable_parameters(model)
     with buffers_untouched(model):
         passes.reset(seed)
         before = torch.get_rng_state()
-        losses = losses_of_examples(model, loss_fn, model(x.clone().flatten(0, 1)), y.clone()).loss
+        outputs = outputs_of(model, x.clone().flatten(0, 1))
+        losses = losses_of_examples(model, loss_fn, outputs, y.clone()).loss
         draws = not torch.equal(before, torch.get_rng_state())
         rows = [
             torch.autograd.grad(
@@ -104,10 +107,10 @@ def _rows_of_examples(
     return dict(zip(parameters, stacked, strict=True)), draws
 
 
-def different_examples(inputs: Tensor, targets: Tensor) -> list[int]:
+def different_examples(inputs: Values, targets: Values) -> list[int]:
     """A few examples that differ from the first one; none if all are equal."""
-    differ = (inputs != inputs[:1]).flatten(1).any(1)
+    differ = differs_from_first(inputs)
     if targets.shape[0] == len(inputs):
-        differ |= (targets != targets[:1]).flatten(1).any(1)
+        differ |= differs_from_first(targets).to(differ.device)
     others: list[int] = differ.nonzero().flatten().tolist()
     return others[:: -max(1, len(others) // 3)]

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from ilc.gradients._environment import as_objective, trainable_parameters
+from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._passes.graph import check_graph
+from ilc.gradients._tensor_tree import Values, joined, stacked
 from ilc.gradients._trials.tolerance import Tolerance, nudge_shows
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.objectives import ObjectiveFunction
@@ -27,14 +29,14 @@ class ReferenceRows(NamedTuple):
         gradients: ``[E', ...]`` for each trainable parameter.
     """
 
-    inputs: Tensor
-    targets: Tensor
+    inputs: Values
+    targets: Values
     risks: Tensor
     gradients: dict[str, Tensor]
 
 
 def reference_rows(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, passes: TrialPasses
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
 ) -> ReferenceRows | None:
     """Gradients of two environments, or of three where the step has exactly two.
 
@@ -45,7 +47,7 @@ def reference_rows(
         UserError: as for ``check_graph``.
     """
     n = len(inputs)
-    found: list[tuple[Tensor, Tensor, Tensor, list[Tensor]]] = []
+    found: list[tuple[Values, Values, Tensor, list[Tensor]]] = []
     for e in range(n):
         _add_if_finite(found, model, loss_fn, inputs[e].detach(), targets[e].detach(), passes)
         if len(found) == 2:
@@ -54,22 +56,22 @@ def reference_rows(
         return None
     if len(found) == n:  # One more environment is made of halves of the first and the last.
         half = inputs.shape[1] // 2
-        x, y = (torch.cat([pair[0, :half], pair[-1, half:]]).detach() for pair in (inputs, targets))
+        x, y = (joined([pair[0][:half], pair[-1][half:]]).detach() for pair in (inputs, targets))
         _add_if_finite(found, model, loss_fn, x, y, passes)
     if len(found) < 2 or len(found) == n:
         return None
     xs, ys, risks, rows = zip(*found, strict=True)
     names = trainable_parameters(model)
-    stacked = {name: torch.stack(one) for name, one in zip(names, zip(*rows, strict=True), strict=True)}
-    return ReferenceRows(torch.stack(xs), torch.stack(ys), torch.stack(risks), stacked)
+    gradients = {name: torch.stack(one) for name, one in zip(names, zip(*rows, strict=True), strict=True)}
+    return ReferenceRows(stacked(xs), stacked(ys), torch.stack(risks), gradients)
 
 
 def _add_if_finite(
-    found: list[tuple[Tensor, Tensor, Tensor, list[Tensor]]],
+    found: list[tuple[Values, Values, Tensor, list[Tensor]]],
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    x: Tensor,
-    y: Tensor,
+    x: Values,
+    y: Values,
     passes: TrialPasses,
 ) -> None:
     risk, gradients = reference_row(model, loss_fn, x.clone(), y.clone(), passes)
@@ -78,13 +80,13 @@ def _add_if_finite(
 
 
 def reference_row(
-    model: nn.Module, loss_fn: ObjectiveFunction, x: Tensor, y: Tensor, passes: TrialPasses, seed: int = 0
+    model: nn.Module, loss_fn: ObjectiveFunction, x: Values, y: Values, passes: TrialPasses, seed: int = 0
 ) -> tuple[Tensor, list[Tensor]]:
     """Risk and gradients of one environment, from the same state and random numbers every time."""
     parameters = list(trainable_parameters(model).values())
     passes.reset(seed)
     with buffers_untouched(model):
-        objective = as_objective(loss_fn(model(x), y))
+        objective = as_objective(value_of(loss_fn, outputs_of(model, x), y))
         check_graph(objective.loss, model)
         gradients = torch.autograd.grad(objective.loss, parameters, allow_unused=True, materialize_grads=True)
     return objective.risk.detach(), [gradient.detach() for gradient in gradients]

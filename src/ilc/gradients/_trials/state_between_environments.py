@@ -12,6 +12,8 @@ from torch.utils._pytree import tree_leaves
 
 from ilc.errors import UserError
 from ilc.gradients._environment import as_objective, differentiated, trainable_parameters
+from ilc.gradients._passes.calls import outputs_of, value_of
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.held_values import nearly_equal
 from ilc.gradients._trials.module_state import ModuleState, first_difference_of_states
@@ -29,7 +31,7 @@ from ilc.objectives import ObjectiveFunction
 _QUESTION = "whether a pass changes anything, even if no other pass reads it"
 """Its key also says whether an environment has several examples: with one, a mean may hide a change."""
 
-Batches = Tensor | list[Tensor]
+Batches = Values | list[Values]
 
 
 @contextmanager
@@ -98,7 +100,7 @@ def no_state_between_environments(
 
 def _longest(inputs: Batches) -> int:
     """The number of examples in the largest environment."""
-    return inputs.shape[1] if isinstance(inputs, Tensor) else max((len(x) for x in inputs), default=0)
+    return max((len(x) for x in inputs), default=0) if isinstance(inputs, list) else inputs.shape[1]
 
 
 def _restore(states: list[ModuleState]) -> None:
@@ -144,8 +146,8 @@ def _try_both_orders(
         for x, y in zip(copied(inputs, environments), copied(targets, environments), strict=True):
             with random_numbers_untouched(x, model), buffers_untouched(model if model.training else None):
                 seed_everything(seed, generators_of(model))
-                outputs = model(x)
-                objective = as_objective(loss_fn(outputs, y))
+                outputs = outputs_of(model, x)
+                objective = as_objective(value_of(loss_fn, outputs, y))
                 # Gradients are compared too. Where the last layer starts from zeros, as it often does, only
                 # gradients show what came before.
                 found = differentiated(objective.loss, model, parameters)

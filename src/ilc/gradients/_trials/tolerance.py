@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.aggregators import GradientStatistics
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_parameters import nudged_parameters
 
 COMPARED_SUMS = ("square_sum", "magnitude_sum")
@@ -22,7 +23,7 @@ class Tolerance(NamedTuple):
     of_all: float
 
     @classmethod
-    def of(cls, tensors: Sequence[Tensor]) -> Tolerance:
+    def of(cls, tensors: Sequence[Values]) -> Tolerance:
         """Choose it above the rounding of the narrowest type, and below another environment's gradient."""
         eps = max(torch.finfo(t.dtype).eps for t in tensors if t.is_floating_point())
         if eps > 1e-4 or any(t.is_cuda for t in tensors):

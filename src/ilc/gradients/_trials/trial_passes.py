@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.module_state import ModuleState
 
 
@@ -29,7 +30,7 @@ class TrialPasses:
 
 
 @contextmanager
-def trial_passes(model: nn.Module, loss_fn: Any, like: Tensor) -> Iterator[TrialPasses]:
+def trial_passes(model: nn.Module, loss_fn: Any, like: Values) -> Iterator[TrialPasses]:
     """Surround trial passes; afterwards model, loss and random numbers are as they were before.
 
     A pass may also write into its inputs, so give it copies. Buffers are put back at the end of all passes.
@@ -57,7 +58,7 @@ def modules_of(loss_fn: Any, model: nn.Module) -> list[nn.Module]:
     return [owner]
 
 
-def copied(tensors: Tensor | Sequence[Tensor], which: Sequence[int]) -> list[Tensor]:
+def copied(tensors: Values | Sequence[Values], which: Sequence[int]) -> list[Any]:
     """Copies of the batches of these environments, without a graph."""
     return [tensors[e].detach().clone() for e in which]
 
@@ -89,7 +90,7 @@ def same(one: Tensor, other: Tensor) -> bool:
 
 
 @contextmanager
-def random_numbers_untouched(like: Tensor, model: nn.Module | None = None) -> Iterator[None]:
+def random_numbers_untouched(like: Values, model: nn.Module | None = None) -> Iterator[None]:
     """Put the states of all random numbers back at the end.
 
     They are those of PyTorch, Python and NumPy, and of generators that belong to the model's modules.

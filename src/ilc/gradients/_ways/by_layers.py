@@ -20,6 +20,8 @@ from ilc.gradients._environment import (
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.watched_layers import layers_of, watched
+from ilc.gradients._passes.calls import outputs_of, value_of
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.findings import all_findings
 from ilc.objectives import ObjectiveFunction
 
@@ -28,7 +30,7 @@ _KINDS = (nn.Linear, nn.LayerNorm, nn.Embedding)
 
 
 def by_layers(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Give the same as ``vectorized`` for models in which each output depends only on its own example.
 
@@ -52,8 +54,8 @@ def by_layers(
             statistics[name] = summed(terms[key], trainable[name], shape[0], also)
 
     with watched(layers, collect, starts):
-        outputs = model(inputs.detach().flatten(0, 1))
-        each = vmap(lambda output, target: scalar_objective(loss_fn(output, target)), randomness="different")
+        outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        each = vmap(lambda out, y: scalar_objective(value_of(loss_fn, out, y)), randomness="different")
         objectives = each(_by_environment(outputs, shape), targets)
         checked_risk(objectives.loss.sum())
         if starts:  # Without any, a layer was not called, and the end of ``watched`` reports that.
@@ -87,7 +89,7 @@ class NotByExamplesError(Exception):
     """The first axis of a layer's input or output is not the examples."""
 
 
-def may_go_by_layers(model: nn.Module, inputs: Tensor) -> bool:
+def may_go_by_layers(model: nn.Module, inputs: Values) -> bool:
     """Whether a trial makes sense: on a CPU, with known layers, without state or dropout."""
     if inputs.device.type != "cpu" or inputs.shape[0] < 2 or hasattr(model, "_orig_mod"):
         return False

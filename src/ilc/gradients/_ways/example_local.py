@@ -16,13 +16,15 @@ from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.tracked_batch_norms import track_batch_norms
 from ilc.gradients._example_terms.watched_layers import check_first_axis, layers_of, name_of, watched
+from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._ways.example_share import example_share
 from ilc.objectives import ObjectiveFunction
 
 
 def example_local(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Let every example vote with the gradient of its own risk, with batch statistics followed one layer.
 
@@ -102,7 +104,8 @@ def example_local(
         track_batch_norms(model, collect_batch_norm, starts) as tracked,
         watched(layers, collect_layer, starts),
     ):
-        objectives = losses_of_examples(model, loss_fn, model(inputs.detach().flatten(0, 1)), targets)
+        outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        objectives = losses_of_examples(model, loss_fn, outputs, targets)
         risk = objectives.loss.sum()
         totals = _batch_gradients(risk, list(trainable.values()), n)
         local_pass = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
@@ -15,16 +15,18 @@ from ilc.gradients._environment import (
     dense,
     trainable_parameters,
 )
+from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._passes.graph import check_graph
+from ilc.gradients._tensor_tree import Values
 from ilc.objectives import ObjectiveFunction
 
 
 def example_loss(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Values,
+    targets: Values,
     also: Sequence[str] = (),
     chunk_size: int | None = None,
 ) -> EnvironmentGradients:
@@ -52,7 +54,7 @@ def example_loss(
         raise UserError(f"chunk_size must be at least 1, got {chunk_size}")
     parameters = trainable_parameters(model)
     free_before = _free_memory(inputs.device)
-    objectives = losses_of_examples(model, loss_fn, model(inputs.flatten(0, 1)), targets)
+    objectives = losses_of_examples(model, loss_fn, outputs_of(model, inputs.flatten(0, 1)), targets)
     losses = objectives.loss
     check_graph(losses, model)
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}

@@ -14,15 +14,17 @@ from ilc.gradients._environment import EnvironmentGradients, trainable_parameter
 from ilc.gradients._example_terms.rules import RULES, WRITTEN_OUT
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.watched_layers import check_first_axis, layers_of, name_of, watched
+from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._tensor_tree import Values
 from ilc.objectives import ObjectiveFunction
 
 
 def example_share(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor,
-    targets: Tensor,
+    inputs: Values,
+    targets: Values,
     also: Sequence[str] = (),
     written_out: bool = True,
 ) -> EnvironmentGradients:
@@ -69,7 +71,8 @@ def example_share(
             statistics[name] = summed(terms[key], trainable[name], n, also, in_order=written_out)
 
     with watched(layers, collect, starts):
-        objectives = losses_of_examples(model, loss_fn, model(inputs.detach().flatten(0, 1)), targets)
+        outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        objectives = losses_of_examples(model, loss_fn, outputs, targets)
         # The gradients of the weights are not requested, so autograd does not compute them again.
         if starts:  # Without any, a layer was not called, and the end of ``watched`` reports that.
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients._environment import EnvironmentGradients, differentiated, trainable_parameters
+from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._tensor_tree import Values
 from ilc.objectives import ObjectiveFunction
 
 
 def example_sum_only(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
 ) -> EnvironmentGradients:
     """Differentiate the sum of the examples' risks, for an aggregator whose ``is_mean`` is true.
 
@@ -30,7 +32,7 @@ def example_sum_only(
         UserError: as for ``example_objectives``, or there is no trainable parameter.
     """
     parameters = trainable_parameters(model)
-    objectives = losses_of_examples(model, loss_fn, model(inputs.flatten(0, 1)), targets)
+    objectives = losses_of_examples(model, loss_fn, outputs_of(model, inputs.flatten(0, 1)), targets)
     # Under autocast the sum over the examples is in half precision. As a mean it stays in range.
     divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     gradients = differentiated(objectives.loss.sum() / divisor, model, parameters)

@@ -19,6 +19,7 @@ from ilc.gradients._environment import (
     scalar_objective,
     trainable_parameters,
 )
+from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._passes.graph import check_graph
 from ilc.gradients._passes.local_environments import LocalEnvironments, differentiated_all
 from ilc.gradients._passes.mean_of_buffers import MeanOfBuffers
@@ -28,6 +29,7 @@ from ilc.gradients._passes.over_environments import (
     over_environments,
     state_of,
 )
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.choose_way import choose_way
 from ilc.gradients._ways.sum_only import sum_only_by_func
 from ilc.objectives import ObjectiveFunction
@@ -36,8 +38,8 @@ from ilc.objectives import ObjectiveFunction
 def joint_loss_gradients(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor | list[Tensor],
-    targets: Tensor | list[Tensor],
+    inputs: Values | list[Values],
+    targets: Values | list[Values],
     aggregator: JointAggregator,
     gradients: str,
     counts: Sequence[int] | None = None,
@@ -66,12 +68,12 @@ def joint_loss_gradients(
             f"gradients='vectorized' or 'sequential' instead of {gradients!r}"
         )
     parameters = trainable_parameters(model)
-    tensors = isinstance(inputs, Tensor) and isinstance(targets, Tensor) and len(inputs) > 0
+    at_once = not isinstance(inputs, list) and len(inputs) > 0
     copies: dict[str, Tensor] = {}
     # In half precision the sum over environments has to be made in a wider type, which autograd does not do.
     narrow = any(is_narrow(p.dtype) for p in parameters.values())
     graphs: Tensor | list[Tensor]
-    if gradients == "vectorized" and tensors and _can_go_at_once(model, loss_fn, inputs, targets):
+    if gradients == "vectorized" and at_once and _can_go_at_once(model, loss_fn, inputs, targets):
         if aggregator.needs_rows or narrow:
             copies = {name: p.expand(len(inputs), *p.shape) for name, p in parameters.items()}
         losses, risks, penalties = _at_once(model, loss_fn, inputs, targets, copies)
@@ -135,7 +137,7 @@ def _one_by_one(
     with MeanOfBuffers(model) as buffers:
         for x, y in zip(inputs, targets, strict=True):
             buffers.restart()
-            objectives.append(checked_objective(loss_fn(model(x), y)))
+            objectives.append(checked_objective(value_of(loss_fn, outputs_of(model, x), y)))
             buffers.collect()
     risks = torch.stack([objective.risk.detach() for objective in objectives])
     penalties = torch.stack([objective.penalty.detach() for objective in objectives])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch import Tensor, nn
+from torch import nn
 
 from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
@@ -14,11 +14,13 @@ from ilc.gradients._environment import (
     differentiated,
     trainable_parameters,
 )
+from ilc.gradients._passes.calls import outputs_of, value_of
+from ilc.gradients._tensor_tree import Values
 from ilc.objectives import ObjectiveFunction
 
 
 def pooled(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Differentiate the risk of all E * N examples together; this works for the mean only.
 
@@ -30,7 +32,8 @@ def pooled(
     """
     del also
     parameters = trainable_parameters(model)
-    objective = checked_objective(loss_fn(model(inputs.flatten(0, 1)), targets.flatten(0, 1)))
+    outputs = outputs_of(model, inputs.flatten(0, 1))
+    objective = checked_objective(value_of(loss_fn, outputs, targets.flatten(0, 1)))
     gradients = differentiated(objective.loss, model, parameters)
     statistics = {
         name: GradientStatistics.without_votes(1, widened(gradient))

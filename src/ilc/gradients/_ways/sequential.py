@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
@@ -15,15 +15,17 @@ from ilc.gradients._environment import (
     differentiated,
     trainable_parameters,
 )
+from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._passes.mean_of_buffers import MeanOfBuffers
+from ilc.gradients._tensor_tree import Values
 from ilc.objectives import ObjectiveFunction
 
 
 def sequential(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Tensor | Sequence[Tensor],
-    targets: Tensor | Sequence[Tensor],
+    inputs: Values | Sequence[Values],
+    targets: Values | Sequence[Values],
     also: Sequence[str] = (),
 ) -> EnvironmentGradients:
     """Differentiate each environment's risk in turn and add it to the running statistics.
@@ -38,7 +40,7 @@ def sequential(
     with MeanOfBuffers(model) as buffers:
         for e in range(len(inputs)):
             buffers.restart()
-            objective = checked_objective(loss_fn(model(inputs[e]), targets[e]))
+            objective = checked_objective(value_of(loss_fn, outputs_of(model, inputs[e]), targets[e]))
             if e == 0:
                 # Allocated once, because many small tensors between large ones would fragment the memory.
                 risks, penalties = (

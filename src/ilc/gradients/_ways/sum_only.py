@@ -22,13 +22,14 @@ from ilc.gradients._passes.over_environments import (
     over_environments,
     state_of,
 )
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.choose_way import choose_way
 from ilc.gradients._ways.vectorized import by_vmap
 from ilc.objectives import ObjectiveFunction
 
 
 def sum_only(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
 ) -> EnvironmentGradients:
     """Differentiate the sum of the risks, for aggregators with ``needs_votes = False``.
 
@@ -45,7 +46,7 @@ def sum_only(
 
 
 def sum_only_by_func(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Do ``sum_only`` for every model that ``torch.func`` can differentiate.
 
@@ -61,7 +62,7 @@ def sum_only_by_func(
     each = over_environments(one_environment(model, loss_fn, scalar_objective), model)
 
     def of_all(
-        trainable: dict[str, Tensor], x: Tensor, y: Tensor
+        trainable: dict[str, Tensor], x: Values, y: Values
     ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
         losses, seen = each(trainable, state_of(model, len(x)), x, y)
         return checked_risk(losses.sum() / divisor), seen

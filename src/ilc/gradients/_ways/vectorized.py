@@ -18,6 +18,7 @@ from ilc.gradients._passes.over_environments import (
     over_environments,
     state_of,
 )
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.choose_way import choose_way
 from ilc.gradients._ways.by_layers import by_layers
 from ilc.objectives import ObjectiveFunction
@@ -29,7 +30,7 @@ _BYTES_AT_ONCE_ON_ACCELERATORS = 2**30
 
 
 def vectorized(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Differentiate the risks of many environments at once: layer by layer if that is exact, else by vmap.
 
@@ -50,7 +51,7 @@ def vectorized(
 
 
 def by_vmap(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Tensor, targets: Tensor, also: Sequence[str] = ()
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, also: Sequence[str] = ()
 ) -> EnvironmentGradients:
     """Do ``vectorized`` for every model that ``torch.func`` can differentiate.
 
@@ -62,7 +63,9 @@ def by_vmap(
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
     risks, penalties, states = [], [], []
     n_passes = _passes(parameters, inputs)
-    for x, y in zip(inputs.tensor_split(n_passes), targets.tensor_split(n_passes), strict=True):
+    xs: Sequence[Values] = inputs.tensor_split(n_passes)
+    ys: Sequence[Values] = targets.tensor_split(n_passes)
+    for x, y in zip(xs, ys, strict=True):
         gradients, (risk, penalty, state) = differentiate(parameters, state_of(model, len(x)), x, y)
         for name, gradient in gradients.items():
             statistics[name].add_(gradient)
@@ -74,7 +77,7 @@ def by_vmap(
     return EnvironmentGradients(widened(torch.cat(risks)), statistics, widened(torch.cat(penalties)))
 
 
-def _passes(parameters: dict[str, Tensor], inputs: Tensor) -> int:
+def _passes(parameters: dict[str, Tensor], inputs: Values) -> int:
     """The number of passes over which the environments are divided."""
     bytes_per_environment = sum(p.numel() * p.element_size() for p in parameters.values())
     budget = _BYTES_AT_ONCE.get(inputs.device.type, _BYTES_AT_ONCE_ON_ACCELERATORS)

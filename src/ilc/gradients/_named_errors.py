@@ -1,0 +1,79 @@
+"""Errors from inside a model or a loss that a batch has caused, as one line that names what to change."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from ilc.gradients._passes.calls import are_absent, arguments_of
+from ilc.gradients._tensor_tree import TensorTree, Values
+
+
+def named(
+    error: Exception,
+    model: nn.Module,
+    loss_fn: Callable[..., Any],
+    inputs: Values | Sequence[Values],
+    targets: Values | Sequence[Values],
+) -> UserError | None:
+    """The error as one line if the batch explains it, else None."""
+    if "Expected more than 1 value per channel" in str(error):
+        return _of_single_examples(inputs)
+    if not isinstance(error, TypeError):
+        return None
+    x, y = (values if isinstance(values, Tensor | TensorTree) else values[0] for values in (inputs, targets))
+    return _of_the_model(model, x) or _of_the_loss(loss_fn, are_absent(y))
+
+
+def _of_single_examples(inputs: Values | Sequence[Values]) -> UserError | None:
+    """BatchNorm's error does not say which environment has one example."""
+    if isinstance(inputs, Tensor | TensorTree):
+        sizes = [inputs.shape[1]] * len(inputs)
+    else:
+        sizes = [len(one) for one in inputs]
+    single = [e for e, n in enumerate(sizes) if n == 1]
+    if not single:
+        return None
+    which = f"environment {single[0]} has" if len(single) < len(sizes) else "every environment has"
+    return UserError(
+        f"{which} one example, and BatchNorm in training mode cannot normalise a single value: give each "
+        "environment two examples or more, call eval() on the BatchNorm layers, or, if every example is an "
+        "environment of its own, take gradients='per_example', which normalises all examples together"
+    )
+
+
+def _of_the_model(model: nn.Module, x: Values) -> UserError | None:
+    arguments, keywords = arguments_of(x)
+    reason = _refused(model.forward, *arguments, **keywords)
+    if reason is None:
+        return None
+    return UserError(
+        f"the model does not take these inputs ({reason}): a dictionary gives its values by name, a tuple "
+        "one after another, and a list has an entry per environment. Several tensors for one argument may be "
+        "joined along a later axis by torch.cat or torch.stack, and be taken apart in forward"
+    )
+
+
+def _of_the_loss(loss_fn: Callable[..., Any], without_targets: bool) -> UserError | None:
+    reason = _refused(loss_fn, *([None] if without_targets else [None, None]))
+    if reason is None:
+        return None
+    called = "loss_fn(outputs), as there are no targets" if without_targets else "loss_fn(outputs, targets)"
+    return UserError(f"the call is {called}, and loss_fn does not take it ({reason}): change one of both")
+
+
+def _refused(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> str | None:
+    """Why the function does not take these arguments; None if it does, or if it does not say."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*arguments, **keywords)
+    except TypeError as reason:
+        return str(reason)
+    return None

@@ -1,0 +1,79 @@
+"""Environments whose losses are given: as functions that compute them, or as tensors with their graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ilc._precision import widened
+from ilc.aggregators import GradientStatistics
+from ilc.errors import UserError
+from ilc.gradients._environment import (
+    EnvironmentGradients,
+    checked_objective,
+    dense,
+    trainable_parameters,
+)
+from ilc.gradients._passes.graph import check_graph
+from ilc.gradients._passes.mean_of_buffers import MeanOfBuffers
+from ilc.objectives import Objective
+
+OneLoss = Callable[[], "Tensor | Objective"] | Tensor | Objective
+"""A function without arguments that returns the mean risk of one environment, or this risk with its graph."""
+
+Loss = Callable[..., "Tensor | Objective"] | Sequence[OneLoss]
+"""``loss_fn(outputs, targets)``, ``loss_fn(outputs)``, or a list with a loss for each environment."""
+
+
+def of_losses(model: nn.Module, losses: Sequence[OneLoss], also: Sequence[str] = ()) -> EnvironmentGradients:
+    """Differentiate one loss after another, whatever they are made of.
+
+    Functions are called in turn, so that there is one graph at a time. BatchNorm then behaves as in
+    ``sequential``. Tensors have made their passes already, so that their graphs are in memory together and
+    the buffers stay as the passes left them.
+
+    Raises:
+        UserError: there is no loss, or one is no real scalar or depends on no trainable parameter.
+    """
+    parameters = trainable_parameters(model)
+    if not len(losses):
+        raise UserError("there is no environment: give one loss, or a function that returns it, for each")
+    statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
+    risks, penalties = [], []
+    later = callable(losses[0])
+    if any(callable(loss) != later for loss in losses):
+        raise UserError("some losses are functions and some are not: give a function for every environment")
+    buffers = MeanOfBuffers(model) if later else None
+    with buffers or nullcontext():
+        for e, loss in enumerate(losses):
+            if buffers:
+                buffers.restart()
+            objective = _objective_of(loss, e)
+            check_graph(objective.loss, model)
+            gradients = torch.autograd.grad(
+                objective.loss,
+                list(parameters.values()),
+                # Losses that were made together may share parts of their graph.
+                retain_graph=not later,
+                allow_unused=True,
+                materialize_grads=True,
+            )
+            for running, gradient in zip(statistics.values(), gradients, strict=True):
+                running.add_(dense(gradient).unsqueeze(0))
+            risks.append(widened(objective.risk.detach()))
+            penalties.append(widened(objective.penalty.detach()))
+            if buffers:
+                buffers.collect()
+    return EnvironmentGradients(torch.stack(risks), statistics, torch.stack(penalties))
+
+
+def _objective_of(loss: OneLoss, e: int) -> Objective:
+    value: Any = loss() if callable(loss) else loss
+    try:
+        return checked_objective(value)
+    except UserError as error:
+        raise UserError(f"the loss of environment {e}: {error}") from error

@@ -1,0 +1,324 @@
+"""Batches as they come: dictionaries, tuples, objects and losses, against a plain loop over environments."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ilc import verify
+from ilc.aggregators import AndMask, Mean, VRex
+from ilc.errors import UserError
+from ilc.gradients import PER_EXAMPLE, backward
+
+WORDS, WIDTH, CLASSES, E, N, T = 7, 6, 3, 4, 5, 8
+
+
+class Reader(nn.Module):
+    """A small language model with the habits of large ones: names, a mask, None, a loss in its output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, WIDTH)
+        self.hidden = nn.Linear(WIDTH, WIDTH)
+        self.head = nn.Linear(WIDTH, CLASSES)
+
+    def forward(
+        self, ids: Tensor, mask: Tensor, labels: Tensor | None = None, *, extra: None = None, kind: str
+    ) -> Any:
+        assert extra is None and kind == "mean"
+        weights = mask.to(self.head.weight.dtype)
+        mean = (self.embedding(ids) * weights[..., None]).sum(1) / weights.sum(1, keepdim=True)
+        logits = self.head(torch.tanh(self.hidden(mean)))
+        loss = None if labels is None else F.cross_entropy(logits, labels)
+        return SimpleNamespace(loss=loss, logits=logits)
+
+
+class Rows(Reader):
+    """The same with a dictionary as output, which can be divided into rows."""
+
+    def forward(self, *arguments: Any, **keywords: Any) -> dict[str, Any]:
+        return vars(super().forward(*arguments, **keywords))
+
+
+def make(kind: type[nn.Module] = Reader) -> nn.Module:
+    torch.manual_seed(1)
+    return kind().double()
+
+
+def environment(n: int, length: int, seed: int, labels: bool = True) -> dict[str, Any]:
+    random = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, length + 1, (n, 1), generator=random)
+    batch: dict[str, Any] = {
+        "ids": torch.randint(0, WORDS, (n, length), generator=random),
+        "mask": (torch.arange(length) < lengths).long(),
+        "extra": None,
+        "kind": "mean",
+    }
+    return batch | ({"labels": torch.randint(0, CLASSES, (n,), generator=random)} if labels else {})
+
+
+def together(batches: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        key: torch.stack([one[key] for one in batches]) if isinstance(value, Tensor) else value
+        for key, value in batches[0].items()
+    }
+
+
+def loop(losses: list[Tensor], model: nn.Module) -> list[Tensor]:
+    """The gradients ``[E, ...]`` of each parameter."""
+    parameters = list(model.parameters())
+    rows = [torch.autograd.grad(loss, parameters, retain_graph=True) for loss in losses]
+    return [torch.stack(column) for column in zip(*rows, strict=True)]
+
+
+def assert_update(model: nn.Module, rows: list[Tensor], aggregator: Any) -> None:
+    for p, column in zip(model.parameters(), rows, strict=True):
+        assert p.grad is not None
+        torch.testing.assert_close(p.grad, aggregator(column))
+        assert torch.equal(p.grad == 0, aggregator(column) == 0)
+
+
+def of_output(outputs: Any) -> Tensor:
+    return outputs.loss
+
+
+UNEQUAL = [environment(n, t, seed) for seed, (n, t) in enumerate([(5, 8), (3, 4), (5, 8), (1, 6)])]
+EQUAL = [environment(N, T, seed) for seed in range(E)]
+GIVEN: dict[str, tuple[list[dict[str, Any]], Callable[[list[dict[str, Any]]], Any]]] = {
+    "unequal": (UNEQUAL, list),
+    "equal": (EQUAL, list),
+    "one nest": (EQUAL, together),
+    "a mapping": (EQUAL, lambda batches: UserDict(together(batches))),
+    "mappings in another order": (UNEQUAL, lambda b: [UserDict(reversed(one.items())) for one in b]),
+}
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+@pytest.mark.parametrize("aggregator", [Mean(), AndMask(0.6)], ids=["mean", "mask"])
+@pytest.mark.parametrize("given", GIVEN)
+def test_dictionaries_are_arguments_by_name(given: str, aggregator: Any, way: str) -> None:
+    batches, form = GIVEN[given]
+    model = make()
+    losses = [model(**one).loss for one in batches]
+    result = backward(model, of_output, form(batches), aggregator=aggregator, gradients=way)
+    torch.testing.assert_close(result.risks, torch.stack(losses).detach())
+    assert_update(model, loop(losses, model), aggregator)
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+def test_tuples_are_arguments_by_place_and_targets_go_to_the_loss_as_they_are(way: str) -> None:
+    class Pair(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.other = nn.Linear(3, 2), nn.Linear(4, 2)
+
+        def forward(self, x: Tensor, more: tuple[Tensor, None]) -> tuple[Tensor, Tensor]:
+            assert more[1] is None
+            return self.one(x), self.other(more[0])
+
+    def loss_fn(outputs: tuple[Tensor, Tensor], targets: dict[str, Tensor]) -> Tensor:
+        return (outputs[0] - targets["y"]).square().mean() + (outputs[1] - targets["z"]).abs().mean()
+
+    model = make(Pair)
+    x, more, y, z = (torch.randn(2, N, width, dtype=torch.float64) for width in (3, 4, 2, 2))
+    losses = [loss_fn(model(x[e], (more[e], None)), {"y": y[e], "z": z[e]}) for e in range(2)]
+    # E is two, and so is the length of the tuple: it is not taken for two environments.
+    backward(model, loss_fn, (x, (more, None)), {"y": y, "z": z}, AndMask(1.0), way)
+    assert_update(model, loop(losses, model), AndMask(1.0))
+    lists = [(x[e], (more[e], None)) for e in range(2)], [{"y": y[e], "z": z[e]} for e in range(2)]
+    backward(model, loss_fn, *lists, AndMask(1.0), way)
+    assert_update(model, loop(losses, model), AndMask(1.0))
+
+
+@dataclass
+class Graph:
+    """Nodes ``[n, 3]`` and edges between them, as libraries for graphs have them."""
+
+    nodes: Tensor
+    edges: Tensor
+
+
+class Messages(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, graph: Graph) -> Tensor:
+        source, target = graph.edges
+        sums = torch.zeros_like(graph.nodes).index_add(0, target, graph.nodes[source])
+        return torch.tanh(self.layer(sums)).sum(0)
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+def test_objects_and_graphs_pass_through(way: str) -> None:
+    torch.manual_seed(0)
+    graphs = [
+        Graph(torch.randn(n, 3, dtype=torch.float64), torch.randint(0, n, (2, 2 * n))) for n in (4, 6, 4)
+    ]
+    model = make(Messages)
+    losses = [model(graph).square().sum() for graph in graphs]
+    result = backward(model, lambda out: out.square().sum(), graphs, aggregator=AndMask(0.4), gradients=way)
+    assert_update(model, loop(losses, model), AndMask(0.4))
+    torch.testing.assert_close(result.risks, torch.stack(losses).detach())
+    targets = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], dtype=torch.float64)
+    losses = [F.mse_loss(model(graph), target) for graph, target in zip(graphs, targets, strict=True)]
+    backward(model, F.mse_loss, graphs, targets, AndMask(0.4), way)
+    assert_update(model, loop(losses, model), AndMask(0.4))
+
+
+def normed() -> nn.Module:
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).double()
+
+
+def contrastive(model: nn.Module, x: Tensor) -> Tensor:
+    """A self-supervised loss: two views of one batch."""
+    return (model(x) - model(x + 0.1)).square().mean() + model(x).mean().square()
+
+
+def test_functions_stand_for_loss_and_batch() -> None:
+    torch.manual_seed(0)
+    batches = [torch.randn(n, 3, dtype=torch.float64) for n in (4, 6, 3)]
+    model, rows, buffers, risks = normed(), [], [], []
+    for x in batches:
+        plain = normed()
+        loss = contrastive(plain, x)
+        rows.append(torch.autograd.grad(loss, list(plain.parameters())))
+        risks.append(loss.detach())
+        buffers.append(list(plain.buffers()))
+    result = backward(model, [lambda x=x: contrastive(model, x) for x in batches], aggregator=AndMask(0.6))
+    assert_update(model, [torch.stack(column) for column in zip(*rows, strict=True)], AndMask(0.6))
+    torch.testing.assert_close(result.risks, torch.stack(risks))
+    for b, values in zip(model.buffers(), zip(*buffers, strict=True), strict=True):
+        torch.testing.assert_close(b.double(), torch.stack(values).double().mean(0))
+
+
+def test_losses_may_share_their_graph() -> None:
+    torch.manual_seed(0)
+    model = normed()
+    features = model[:2](torch.randn(8, 3, dtype=torch.float64))
+    losses = [model[2](features[half]).square().mean() for half in (slice(0, 4), slice(4, 8))]
+    rows = loop(losses, model)
+    moved = [b.clone() for b in model.buffers()]
+    result = backward(model, losses, aggregator=AndMask(1.0))
+    assert_update(model, rows, AndMask(1.0))
+    torch.testing.assert_close(result.risks, torch.stack(losses).detach())
+    assert all(map(torch.equal, model.buffers(), moved))
+
+
+def cross_entropy_of_logits(outputs: Any, labels: Tensor) -> Tensor:
+    return F.cross_entropy(outputs["logits"], labels)
+
+
+@pytest.mark.parametrize("way", PER_EXAMPLE)
+def test_a_mask_per_example_gives_the_votes_of_examples_without_padding(way: str) -> None:
+    model = make(Rows)
+    batch = environment(9, T, seed=5)
+    labels = batch.pop("labels")
+    losses = []
+    for i in range(9):
+        length = int(batch["mask"][i].sum())
+        own = {key: v[i : i + 1, :length] if isinstance(v, Tensor) else v for key, v in batch.items()}
+        losses.append(F.cross_entropy(model(**own)["logits"], labels[i : i + 1]))
+    rows = loop(losses, model)
+    nest = {key: v.unsqueeze(1) if isinstance(v, Tensor) else v for key, v in batch.items()}
+    result = backward(model, cross_entropy_of_logits, nest, labels.unsqueeze(1), AndMask(0.3), way)
+    assert_update(model, rows, AndMask(0.3))
+    torch.testing.assert_close(result.risks, torch.stack(losses).detach())
+    found = verify(model, cross_entropy_of_logits, nest, labels.unsqueeze(1), AndMask(0.3), way)
+    assert set(found.ways.values()) == {"right"}
+    # The same examples, an environment in each entry of a list.
+    lists = (
+        [{key: v[i] if isinstance(v, Tensor) else v for key, v in nest.items()} for i in range(9)],
+        list(labels.unsqueeze(1)),
+    )
+    backward(model, cross_entropy_of_logits, *lists, AndMask(0.3), way)
+    assert_update(model, rows, AndMask(0.3))
+
+
+@pytest.mark.parametrize("given", ["unequal", "one nest"])
+def test_verify_takes_the_same_batches(given: str) -> None:
+    batches, form = GIVEN[given]
+    found = verify(make(), of_output, form(batches), aggregator=AndMask(0.6))
+    assert found.right and set(found.ways.values()) == {"right"}
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+def test_joint_aggregators_take_the_same_batches(way: str) -> None:
+    model = make()
+    risks = torch.stack([model(**one).loss for one in EQUAL])
+    expected = torch.autograd.grad(risks.mean() + 2 * risks.var(correction=0), list(model.parameters()))
+    backward(model, of_output, together(EQUAL), aggregator=VRex(2.0), gradients=way)
+    for p, gradient in zip(model.parameters(), expected, strict=True):
+        torch.testing.assert_close(p.grad, gradient)
+
+
+def test_pooled_takes_a_nest() -> None:
+    model = make()
+    flat = {k: v.flatten(0, 1) if isinstance(v, Tensor) else v for k, v in together(EQUAL).items()}
+    backward(model, of_output, together(EQUAL), aggregator=Mean(), gradients="pooled")
+    assert_update(model, loop([model(**flat).loss], model), Mean())
+
+
+def without(key: str) -> list[dict[str, Any]]:
+    return [*UNEQUAL[:2], {name: value for name, value in UNEQUAL[2].items() if name != key}]
+
+
+def hidden(at: int) -> list[dict[str, Any]]:
+    batches = [{"attention_mask": torch.ones(3, 4), "labels": torch.zeros(3)} for _ in range(3)]
+    batches[at]["attention_mask"][1] = 0
+    return batches
+
+
+ONE = {"ids": torch.zeros(4, 1, T, dtype=torch.long), "mask": torch.ones(4, 1, T), "kind": "mean"}
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no environment": ({"inputs": []}, "at least one, got batches of \\[\\]"),
+    "no example": ({"inputs": [environment(3, 4, 0), environment(0, 4, 0)]}, "batches of \\[3, 0\\]"),
+    "a nest without environments": ({"inputs": {"ids": torch.zeros(0, 3, 4)}}, "both at least 1"),
+    "nests that differ": ({"inputs": without("mask")}, r"environment 2 .* nothing at \['mask'\].* a tensor"),
+    "no axis N": ({"inputs": {"ids": torch.zeros(3, 4), "mask": torch.zeros(3)}}, r"\(3, 4\), \(3,\)"),
+    "a mask that hides all": ({"inputs": hidden(1)}, "hides all of example 1 of environment 1"),
+    "only ignored labels": (
+        {"inputs": [{"labels": torch.tensor([1, -100])}, {"labels": torch.tensor([-100, -100])}]},
+        "all labels of environment 1 are -100",
+    ),
+    "other arguments": ({"inputs": [{"word": torch.zeros(3, 4)}]}, "does not take these inputs .*'ids'"),
+    "aggregator as targets": ({"inputs": UNEQUAL, "targets": Mean(), "aggregator": None}, "name it"),
+    "no aggregator": ({"inputs": UNEQUAL, "aggregator": None}, "aggregator must be an .*NoneType"),
+    "losses and a batch": ({"loss_fn": [lambda: 0], "inputs": UNEQUAL}, "give no batch, or"),
+    "no losses": ({"loss_fn": []}, "there is no environment"),
+    "a loss that is a number": ({"loss_fn": [lambda: 0.5]}, "the loss of environment 0: .*got float"),
+    "half functions": ({"loss_fn": [lambda: 0.5, torch.zeros(())]}, "some losses are functions"),
+    "losses per example": ({"loss_fn": [lambda: 0.5], "gradients": "per_example"}, "'per_example' makes its"),
+    "losses for a joint one": ({"loss_fn": [lambda: 0.5], "aggregator": VRex(1.0)}, "VRex makes its own"),
+    "a loss of another type": ({"loss_fn": "cross_entropy"}, "must be a function, or a list .*got str"),
+    "sizes per example": ({"inputs": UNEQUAL, "gradients": "per_example"}, "not environments of different"),
+    "a loss of all": (
+        {"inputs": {**ONE, "labels": torch.zeros(4, 1, dtype=torch.long)}, "gradients": "per_example_loss"},
+        "belongs to all of them",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_bad_batches_are_one_line(what: str) -> None:
+    change, message = WRONG[what]
+    kind = Rows if what == "a loss of all" else Reader
+    loss: Any = (lambda outputs: outputs["loss"]) if kind is Rows else of_output
+    given = {"loss_fn": loss, "inputs": None, "aggregator": AndMask(0.5), **change}
+    with pytest.raises(UserError, match=message) as error:
+        backward(make(kind), **given)
+    assert "\n" not in str(error.value)
+
+
+def test_verify_refuses_losses_by_name() -> None:
+    with pytest.raises(UserError, match="loss_fn is a list of losses"):
+        verify(make(), [lambda: torch.zeros(())], aggregator=Mean())
