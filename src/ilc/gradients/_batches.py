@@ -26,8 +26,8 @@ def as_batches(inputs: Batch, targets: Batch) -> tuple[Any, Any]:
     x, y = _unnested(inputs), _unnested(targets)
     if isinstance(inputs, tuple) and isinstance(y, Tensor):
         raise UserError(
-            f"inputs are a tuple of {len(inputs)}, targets one tensor: {_SEVERAL}, or, if these are batches "
-            "of environments, give lists of both"
+            f"inputs are a tuple of {len(inputs)}, but targets are one tensor: if the tuple holds the "
+            f"batches of the environments, give inputs and targets as lists; {_SEVERAL}"
         )
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         if x.ndim < 2 or y.ndim < 2 or x.shape[:2] != y.shape[:2] or 0 in x.shape[:2]:
@@ -41,13 +41,14 @@ def as_batches(inputs: Batch, targets: Batch) -> tuple[Any, Any]:
     if not all(isinstance(one, Tensor) and one.ndim for one in (*x, *y)):
         kinds = ", ".join(sorted({type(one).__name__ for one in (*x, *y)}))
         raise UserError(
-            "inputs and targets must be tensors, or lists of a tensor [N, ...] per environment, got lists of "
-            f"{kinds}; {_SEVERAL}"
+            "inputs and targets must be tensors [E, N, ...], or lists with one tensor [N, ...] per "
+            f"environment, got lists of {kinds}; {_SEVERAL}"
         )
     if not x or [len(one) for one in x] != [len(one) for one in y] or not all(map(len, x)):
         raise UserError(
-            "inputs and targets must hold as many batches of as many examples, at least one, got batches of "
-            f"{[len(one) for one in x]} and {[len(one) for one in y]} examples; {_SEVERAL}"
+            "inputs and targets must have equally many batches, and both batches of an environment must "
+            f"have equally many examples, at least one, got batches of {[len(one) for one in x]} and "
+            f"{[len(one) for one in y]} examples; {_SEVERAL}"
         )
     if len({_kind(pair) for pair in zip(x, y, strict=True)}) == 1:
         return torch.stack(x), torch.stack(y)
@@ -99,8 +100,8 @@ def _added(groups: list[dict[str, GradientStatistics]]) -> dict[str, GradientSta
 
 
 _SEVERAL = (
-    "for a model or a loss of several tensors, give one that holds them, joined by torch.cat or torch.stack "
-    "along a later axis, and take it apart in forward or in loss_fn"
+    "if the model or the loss takes several tensors, join them along a later axis with torch.cat or "
+    "torch.stack, and split them again in forward or in loss_fn"
 )
 
 
@@ -109,8 +110,8 @@ def _unnested(batch: Batch) -> Any:
         return list(batch.unbind()) if batch.is_nested else batch
     if not isinstance(batch, (list, tuple)):
         raise UserError(
-            "inputs and targets must be tensors [E, N, ...], or lists of a tensor [N, ...] per environment, "
-            f"got {type(batch).__name__}; {_SEVERAL}"
+            "inputs and targets must be tensors [E, N, ...], or lists with one tensor [N, ...] per "
+            f"environment, got {type(batch).__name__}; {_SEVERAL}"
         )
     return batch
 

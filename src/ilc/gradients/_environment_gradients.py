@@ -102,13 +102,13 @@ def gradients_of_step(
     x, y = as_batches(inputs, targets)
     if gradients == "pooled" and aggregator.needs_environments:
         raise UserError(
-            "gradients='pooled' does not tell environments apart, and every aggregator except the mean needs "
-            "that: take gradients='vectorized' with this aggregator"
+            "gradients='pooled' does not tell environments apart, but every aggregator except the mean "
+            "needs to: take gradients='vectorized' with this aggregator"
         )
     if isinstance(x, list) and gradients not in PASS_PER_ENVIRONMENT:
         raise UserError(
-            f"gradients={gradients!r} takes all examples as one batch, not environments of different sizes: "
-            "take gradients='vectorized' or 'sequential', or give one tensor of all examples"
+            f"gradients={gradients!r} needs all examples in one tensor, but the environments have different "
+            "sizes: take gradients='vectorized' or 'sequential', or give one tensor of all examples"
         )
     way: Callable[..., EnvironmentGradients] = partial(WAYS[gradients], also=aggregator.sums_on_request)
     if isinstance(aggregator, JointAggregator):

@@ -215,8 +215,8 @@ def test_continued_by_another_number_of_processes(alone: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (IMAGES, "take a model with GroupNorm"),
-        ((*METHODS["mean"], "gradients=pooled", "model.batch_norm=true"), "take a model with GroupNorm"),
+        (IMAGES, "use a model with GroupNorm"),
+        ((*METHODS["mean"], "gradients=pooled", "model.batch_norm=true"), "use a model with GroupNorm"),
         ((*TINY, "aggregator=and_mask", "optimizer.lr=1e9", "optimizer=sgd"), "training diverged"),
     ],
 )

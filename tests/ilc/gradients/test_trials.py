@@ -154,7 +154,7 @@ def test_the_reason_is_the_true_one(capsys: pytest.CaptureFixture[str]) -> None:
         backward(make(), F.cross_entropy, inputs, targets, AndMask(0.5))
     inputs[:] = torch.nan
     backward(make(), F.cross_entropy, inputs, targets, AndMask(0.5))
-    assert capsys.readouterr().out == "ilc: gradients='vectorized' goes by torch.func, as autocast is on\n"
+    assert capsys.readouterr().out == "ilc: gradients='vectorized' uses torch.func, because autocast is on\n"
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,6 @@ def test_the_reason_is_the_true_one(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_several_inputs_are_refused_by_one_line_that_says_how(inputs: Any, targets: Any, words: str) -> None:
-    with pytest.raises(UserError, match=f"{words}.*torch.cat or torch.stack.*take it apart") as error:
+    with pytest.raises(UserError, match=f"{words}.*torch.cat or torch.stack.*split them again") as error:
         backward(make(), F.cross_entropy, inputs, targets, AndMask(0.5))
     assert "\n" not in str(error.value)

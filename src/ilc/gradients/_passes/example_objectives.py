@@ -31,10 +31,13 @@ def example_objectives(
     if not isinstance(outputs, Tensor):
         raise UserError(
             f"per_example needs a model that returns one tensor, got {type(outputs).__name__}: use "
-            "vectorized or sequential"
+            "gradients='vectorized' or 'sequential'"
         )
     if len(outputs) != len(targets):
-        raise UserError(f"the model must return one row per example, got {len(outputs)} for {len(targets)}")
+        raise UserError(
+            f"the model must return one row per example, got {len(outputs)} rows for {len(targets)} "
+            "examples: keep the examples on the first axis"
+        )
     if one_by_one:
         single = [scalar_objective(loss_fn(o[None], y)) for o, y in zip(outputs, targets, strict=True)]
         stacked = Objective(*(torch.stack(parts) for parts in zip(*single, strict=True)))
