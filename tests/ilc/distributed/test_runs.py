@@ -167,7 +167,7 @@ def test_stopped_by_a_signal_to_either(uninterrupted: Path, tmp_path: Path) -> N
         assert processes[rank].pid is not None
         os.kill(processes[rank].pid, getattr(signal, name))
         assert gang.wait(processes) == [STOPPED, STOPPED], said.read_text()
-        assert said.read_text().count("nothing is lost, the same command continues") == stop + 1
+        assert said.read_text().count("nothing is lost. Run the same command again to continue") == stop + 1
         steps.append(torch.load(folder / "checkpoint.pt", weights_only=True)["step"])
     assert steps == sorted(set(steps))
     assert steps[-1] < LAST_STEP
