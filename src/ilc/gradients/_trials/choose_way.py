@@ -66,7 +66,10 @@ def choose_way(
         return sequential
     compiled = _is_compiled(model)
     if not compiled and convolutions_are_faster_in_turn(model, loss_fn, inputs):
-        _say_once("one environment after another, as that is faster for convolutions of this size on a CPU")
+        _say_once(
+            "takes one environment after another, because this is faster for convolutions of this size on a "
+            "CPU"
+        )
         answers[sizes] = sequential
         return sequential
     ways = [way for way in faster if may_go_by_layers(model, inputs)]
