@@ -33,10 +33,13 @@ def main() -> None:
     arguments = parser.parse_args()
     outside = [f for f in arguments.files if not f.resolve().is_relative_to(arguments.results.resolve())]
     if outside:
-        raise UserError(f"{outside[0]} is not below {arguments.results}: name files there, or say --results")
+        raise UserError(
+            f"{outside[0]} is not below {arguments.results}: name files below it, or set another folder with "
+            "--results"
+        )
     if arguments.files:
         refresh(arguments.results, arguments.files)
-    print(f"{check(arguments.results)} files are what {arguments.results / SUMS} says")
+    print(f"{check(arguments.results)} files match {arguments.results / SUMS}")
 
 
 if __name__ == "__main__":

@@ -45,11 +45,11 @@ def main() -> None:
     unknown = sorted(set(names) - {*found, CLAIMS})
     if unknown:
         known = ", ".join([*found, CLAIMS])
-        raise UserError(f"no figure or table is called {unknown[0]!r}: there are {known}")
+        raise UserError(f"no figure or table is called {unknown[0]!r}: choose from {known}")
     if results == ROOT / "results" or (results / SUMS).exists():
         check(results)
     else:
-        print(f"{results} has no {SUMS}: what lies there is drawn as it is")
+        print(f"{results} has no {SUMS}, so its files are drawn without a check")
     read: dict[str, set[str]] = {}
     for name in track(names, description="Figures and tables", disable=not sys.stdout.isatty()):
         if name == CLAIMS:
@@ -72,7 +72,7 @@ def main() -> None:
     if results == ROOT / "results":
         for page in pages(ROOT):
             write_text(page, with_tables(page, results))
-    print(f"{len(names)} names: figures and tables under {arguments.results}")
+    print(f"{len(names)} figures and tables are written under {arguments.results}")
 
 
 def save(name: str, module: ModuleType, results: Path) -> None:

@@ -44,7 +44,7 @@ def main() -> None:
     with JobsProgress("runs", len(runs), len(runs) - len(missing)) as progress:
         failures = make(missing, workers, progress)
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done, under {arguments.output}")
-    print(f"shown by: {report_command(arguments.output)}")
+    print(f"to see a report, run: {report_command(arguments.output)}")
     if failures:
         lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
         raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))

@@ -62,7 +62,7 @@ def main() -> None:
         for path in write_results_files(files, RESULTS):
             print(path)
         print(outcome(definition, folder, server))
-    print(f"shown by: {report_command(folder)}")
+    print(f"to see a report, run: {report_command(folder)}")
 
 
 def connected(url: str) -> Server:

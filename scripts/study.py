@@ -46,7 +46,9 @@ def main() -> None:
         print_table(table())
         return
     if arguments.name is None:
-        raise UserError(f"which study? There are {', '.join(study_names())}; --list says what they make")
+        raise UserError(
+            f"no study is named: choose one of {', '.join(study_names())} (--list shows what each makes)"
+        )
     study = load_study(arguments.name)
     folder: Path = arguments.output or OUTPUTS / "study" / study.name
     if not arguments.export:

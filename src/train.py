@@ -52,7 +52,7 @@ def one_run(config: DictConfig) -> None:
         sys.exit(1)
     if is_writer:
         draw_curves(path)
-        print(f"shown by: {report_command(path)}")
+        print(f"to see a report, run: {report_command(path)}")
         print(path)
 
 
@@ -64,7 +64,10 @@ def sweep(arguments: list[str]) -> None:
         UserError: runs that failed; the others were made all the same. Or torchrun started this.
     """
     if several_processes():
-        raise UserError("-m makes one run after another, torchrun one run in several processes: choose one")
+        raise UserError(
+            "-m makes one run after another, but torchrun makes one run in several processes: use only one "
+            "of them"
+        )
     from lab.runs.one_run.run_files import OUTPUTS
     from lab.runs.sweep.sweep import make_in_turn, plan
 
@@ -72,11 +75,11 @@ def sweep(arguments: list[str]) -> None:
     overrides = [text for text in arguments if text not in (*SWEEP, *places)]
     flags = [text for text in overrides if text.startswith("-")]
     if flags:
-        raise UserError(f"-m goes with overrides alone (KEY=VALUE): leave {flags[0]} out")
+        raise UserError(f"-m accepts only overrides (KEY=VALUE): leave {flags[0]} out")
     output = Path(places[-1].removeprefix(OUTPUT)) if places else OUTPUTS
     runs = plan(overrides, output)
     failures = make_in_turn(runs)
-    print(f"shown by: {report_command(output)}")
+    print(f"to see a report, run: {report_command(output)}")
     if failures:
         folder, message = next(iter(failures.items()))
         raise UserError(f"{len(failures)} of {len(runs)} runs failed. The first one, {folder}: {message}")

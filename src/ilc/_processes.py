@@ -15,8 +15,8 @@ from torch import Tensor
 from ilc.errors import UserError
 
 LOST = (
-    "another process of this run has ended or no longer answers ({reason}). What was written before stays as "
-    "it is: see that process's message, then give the same command again to continue"
+    "another process of this run has ended or no longer answers ({reason}). The files written so far stay "
+    "as they are: read the message of that process, then run the same command again to continue"
 )
 
 
@@ -101,7 +101,8 @@ def joined() -> Iterator[Processes]:
         return
     if not dist.is_available():
         raise UserError(
-            f"torchrun started {size} processes, but this PyTorch has no torch.distributed: use 1"
+            f"torchrun started {size} processes, but this PyTorch has no torch.distributed: start one "
+            "process, or install a PyTorch that has it"
         )
     try:
         # Without a backend's name it uses gloo for tensors on the CPU and NCCL for those on CUDA.

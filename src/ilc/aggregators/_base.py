@@ -84,8 +84,8 @@ def check_threshold(agreement_threshold: float) -> float:
     valid = isinstance(agreement_threshold, (int, float)) and not isinstance(agreement_threshold, bool)
     if not valid or not 0.0 <= agreement_threshold <= 1.0:
         raise UserError(
-            f"agreement_threshold must lie in [0, 1], got {agreement_threshold!r}: "
-            "0 keeps every component, 1 only those whose sign agrees in all environments"
+            f"agreement_threshold must lie in [0, 1], got {agreement_threshold!r}: 0 keeps every component, "
+            "and 1 keeps only the components whose sign agrees in all environments"
         )
     return float(agreement_threshold)
 

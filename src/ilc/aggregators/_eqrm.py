@@ -32,7 +32,10 @@ class Eqrm(Weighting):
 
     def __init__(self, quantile: float = 0.75) -> None:
         if not 0 < quantile < 1:
-            raise UserError(f"quantile must lie between 0 and 1, got {quantile!r}: near 1 is the worst risk")
+            raise UserError(
+                f"quantile must lie between 0 and 1, got {quantile!r}: the default is 0.75, and a value near "
+                "1 picks the worst risk"
+            )
         self.quantile = quantile
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:

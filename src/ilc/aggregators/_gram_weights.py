@@ -39,7 +39,10 @@ class GramWeights(Weighting):
             torchjd: Any = import_module("torchjd.aggregation")
             self._weighting = getattr(torchjd, f"{kind}Weighting")(**(options or {}))
         except ImportError as error:
-            raise UserError("GramWeights needs TorchJD and its solver: pip install 'ilc[torchjd]'") from error
+            raise UserError(
+                "GramWeights needs TorchJD and its solver, which are not installed: run pip install "
+                "'ilc[torchjd]'"
+            ) from error
         self.kind = kind
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:

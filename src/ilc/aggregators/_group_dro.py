@@ -36,8 +36,8 @@ class GroupDro(Weighting):
         before = torch.zeros_like(risks) if self.log_q is None else self.log_q.to(risks)
         if before.shape != risks.shape:
             raise UserError(
-                f"GroupDro remembers {before.shape[-1]} environments, got {risks.shape[-1]}: give every step "
-                "all of them, in one order"
+                f"GroupDro remembers {before.shape[-1]} environments, got {risks.shape[-1]}: give it all "
+                "environments in every step, always in the same order"
             )
         # Logarithms do not overflow.
         self.log_q = (before + self.step_size * risks).log_softmax(-1)

@@ -73,8 +73,8 @@ class JointAggregator(Aggregator):
             UserError: always.
         """
         raise UserError(
-            f"{type(self).__name__} looks at all environments and all parameters together, not at stacked "
-            "gradients of one: give it to ilc.backward"
+            f"{type(self).__name__} needs all environments and all parameters together, so it cannot be "
+            "called with the stacked gradients of one parameter: give it to ilc.backward"
         )
 
 

@@ -82,9 +82,8 @@ def _check_vectorizable(losses: Sequence[Loss], theta_star: Tensor) -> None:
         if "vmap" not in str(error) and "functorch" not in str(error):
             raise
         raise UserError(
-            "a loss does something that cannot be vectorized over starts "
-            f"({str(error).splitlines()[0][:160]}): write it with tensor operations "
-            "only, or use method='quadratic'"
+            f"a loss cannot be vectorized over the starts ({str(error).splitlines()[0][:160]}): write it "
+            "with tensor operations only, or use method='quadratic'"
         ) from error
 
 

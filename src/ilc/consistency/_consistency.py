@@ -64,7 +64,7 @@ def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) 
             f"{tuple(theta_star.shape)}: flatten the parameters"
         )
     if not bool(theta_star.isfinite().all()):
-        raise UserError("theta_star contains NaN or infinity")
+        raise UserError("theta_star contains NaN or infinity: give finite parameters")
     if not 0 < epsilon < float("inf"):
         raise UserError(f"epsilon must be a finite number above 0, got {epsilon!r}")
 
@@ -80,12 +80,17 @@ def check_minimum(share: float, damping: float, dtype: torch.dtype) -> None:
     """Raise UserError if the negative curvature that is left out is above damping and rounding."""
     if share <= max(damping, torch.finfo(dtype).eps ** 0.5):
         return
-    what = "a maximum" if share == float("inf") else "a saddle"
-    remedy = "" if share >= 1 else f" give a damping of at least {share:.1g}, which counts it as flat,"
+    if share == float("inf"):
+        found = "theta_star is a maximum of an environment's risk"
+    else:
+        found = (
+            f"theta_star is a saddle of an environment's risk (its negative curvature is {share:.2g} times "
+            "the largest positive one)"
+        )
+    remedy = "" if share >= 1 else f" set damping to at least {share:.1g}, which counts it as flat,"
     raise UserError(
-        f"theta_star is {what} of an environment's risk, with a negative curvature of {share:.2g} times the "
-        f"largest positive one, and a second-order score needs a minimum: train further,{remedy} or take "
-        "method='search' (ilc.consistency.search), which follows the risks themselves"
+        f"a second-order score needs a minimum, but {found}: train further,{remedy} or take "
+        "method='search' (ilc.consistency.search), which needs no minimum"
     )
 
 

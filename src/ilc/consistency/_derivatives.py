@@ -34,9 +34,15 @@ class LocalRisk:
                 "every loss must map the parameters [P] to a scalar tensor: average over examples"
             )
         if not bool(risk.isfinite()):
-            raise UserError(f"a loss is {float(risk.detach())} at theta_star: it must be finite there")
+            raise UserError(
+                f"a loss is {float(risk.detach())} at theta_star, but it must be finite there: check the "
+                "parameters and the data"
+            )
         if not risk.requires_grad:
-            raise UserError("a loss does not depend on the parameters it was given: compute it from them")
+            raise UserError(
+                "a loss does not depend on its argument, the parameters [P]: compute the risk from this "
+                "argument"
+            )
         (self._gradient,) = torch.autograd.grad(
             risk.reshape(()), self._theta, create_graph=True, materialize_grads=True
         )

@@ -27,7 +27,10 @@ def diagonal_geometric_mean(hessians: Tensor) -> Tensor:
     """
     entries = hessians.double().diagonal(dim1=1, dim2=2)
     if not torch.equal(torch.diag_embed(entries), hessians.double()) or bool((entries < 0).any()):
-        raise UserError("diagonal_geometric_mean needs diagonal matrices with entries of at least 0")
+        raise UserError(
+            "diagonal_geometric_mean needs diagonal matrices with entries of at least 0: use karcher_mean "
+            "for matrices that are not diagonal"
+        )
     return torch.diag(entries.log().mean(0).exp())
 
 
@@ -71,8 +74,8 @@ def karcher_mean(hessians: Tensor, tolerance: float = 1e-12, max_iterations: int
         previous = error
         mean = _symmetric(root @ _exp(step * direction) @ root)
     raise UserError(
-        f"the Karcher mean has not converged after {max_iterations} iterations (error {previous:.1e}): the "
-        "matrices may be too badly conditioned; add a small diagonal"
+        f"the Karcher mean has not converged after {max_iterations} iterations (error {previous:.1e}), "
+        "perhaps because the matrices are badly conditioned: add a small positive diagonal to them"
     )
 
 
@@ -91,8 +94,8 @@ def _check_positive_definite(hessians: Tensor) -> None:
         raise UserError(f"Hessians must be stacked as [E, P, P], got shape {tuple(hessians.shape)}")
     if not torch.allclose(hessians, hessians.mT) or bool((torch.linalg.eigvalsh(hessians) <= 0).any()):
         raise UserError(
-            "a geometric mean of general matrices needs symmetric positive definite ones: add a small "
-            "positive diagonal (paper, footnote 8)"
+            "a geometric mean needs symmetric positive definite matrices, but at least one is not: add a "
+            "small positive diagonal to each (paper, footnote 8)"
         )
 
 

@@ -45,7 +45,7 @@ def consistency_score(
     known = list(inspect.signature(methods[method]).parameters)[3:]
     unknown = sorted(options.keys() - set(known))
     if unknown:
-        raise UserError(f"method {method!r} has no option {unknown[0]!r}: there are {', '.join(known)}")
+        raise UserError(f"method {method!r} has no option {unknown[0]!r}: its options are {', '.join(known)}")
     found = methods[method](losses, theta_star, epsilon, **options)
     check_minimum(found.negative_curvature, options.get("damping") or PARTIAL_DAMPING, theta_star.dtype)
     return found.score

@@ -65,9 +65,9 @@ def backward(
         return ways.backward(model, loss_fn, inputs, targets, aggregator, gradients)
     if gradients in (*PER_EXAMPLE, "pooled") and mixes_examples(model):
         raise UserError(
-            f"gradients={gradients} normalises over the whole batch under BatchNorm, of which each of the "
-            f"{processes.size} processes holds a part: take a model with GroupNorm (model.norm=group where "
-            "that is a choice), or one process"
+            f"gradients={gradients} with BatchNorm needs the whole batch, but each of the {processes.size} "
+            "processes holds only a part of it: use a model with GroupNorm (set model.norm=group if the "
+            "model has this option), or start one process"
         )
     pooled = gradients == "pooled"
     if callable(loss_fn) and not _is_empty(inputs, pooled):

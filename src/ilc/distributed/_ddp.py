@@ -44,17 +44,18 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
     if not isinstance(model, DistributedDataParallel):
         raise UserError(
             f"register_ddp_hook needs a model in DistributedDataParallel, got {type(model).__name__}: wrap "
-            "it, or use ilc.distributed.backward with the model as it is"
+            "the model in DistributedDataParallel, or use ilc.distributed.backward with the unwrapped model"
         )
     if isinstance(aggregator, JointAggregator):
         raise UserError(
-            f"{type(aggregator).__name__} looks at all parameters together, and DistributedDataParallel "
-            "sends some after others: take ilc.distributed.backward with the model as it is"
+            f"{type(aggregator).__name__} needs the gradients of all parameters together, but "
+            "DistributedDataParallel sends them in several parts: use ilc.distributed.backward with the "
+            "unwrapped model"
         )
     if any(isinstance(layer, nn.SyncBatchNorm) for layer in model.modules()):
         raise UserError(
-            "SyncBatchNorm normalises the environments together, so none has a gradient of its own: take "
-            "BatchNorm or GroupNorm"
+            "SyncBatchNorm normalises all environments together, so that no environment has a gradient of "
+            "its own: use BatchNorm or GroupNorm instead"
         )
     for name, parameter in model.module.named_parameters():
         if parameter.requires_grad:
@@ -71,15 +72,15 @@ class _Guard:
     def __call__(self, gradient: Tensor) -> None:
         if not self._model.require_forward_param_sync:
             raise UserError(
-                "a backward pass under no_sync lets no environment vote: leave no_sync out, or use "
+                "no environment can vote in a backward pass under no_sync: remove no_sync, or use "
                 "ilc.distributed.backward, which takes several batches per process"
             )
         before = self._parameter.grad
         if before is not None and bool(before.any()):
             raise UserError(
-                f"{self._name} has a gradient from an earlier backward pass, and what is added to it cannot "
-                "be masked exactly: call optimizer.zero_grad() before each backward pass, or use "
-                "ilc.distributed.backward, which takes several batches per process"
+                f"{self._name} already has a gradient from an earlier backward pass, and the sum of two "
+                "passes cannot be masked exactly: call optimizer.zero_grad() before each backward pass, or "
+                "use ilc.distributed.backward, which takes several batches per process"
             )
 
 

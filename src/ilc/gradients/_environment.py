@@ -50,8 +50,8 @@ def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
     lazy = next((name for name, p in parameters.items() if is_lazy(p)), None)
     if lazy is not None:
         raise UserError(
-            f"{lazy} has no shape before the first pass: call the model once on a batch, and make the "
-            "optimizer then"
+            f"{lazy} has no shape before the first pass: call the model once on a batch, and create the "
+            "optimizer after that"
         )
     for name, p in parameters.items():
         if p.is_complex():
@@ -115,8 +115,8 @@ def as_objective(value: Tensor | Objective) -> Objective:
     strange = next((part for part in parts if not isinstance(part, Tensor)), None)
     if strange is not None or not isinstance(value, (Tensor, Objective)):
         raise UserError(
-            "loss_fn must return the mean risk of one environment, a scalar tensor, or an Objective of "
-            f"three, got {type(value if strange is None else strange).__name__}"
+            "loss_fn must return the mean risk of one environment, a scalar tensor, or an Objective that "
+            f"holds three such tensors, got {type(value if strange is None else strange).__name__}"
         )
     return value if isinstance(value, Objective) else Objective(value, value, torch.zeros_like(value))
 

@@ -108,8 +108,8 @@ def gradients_of_step(
     check_model(model)
     if gradients == "pooled" and aggregator.needs_environments:
         raise UserError(
-            "gradients='pooled' does not tell environments apart, and every aggregator except the mean needs "
-            "that: take gradients='vectorized' with this aggregator"
+            "gradients='pooled' does not tell environments apart, but every aggregator except the mean "
+            "needs to: take gradients='vectorized' with this aggregator"
         )
     if not callable(loss_fn):
         return _of_given_losses(model, loss_fn, inputs, targets, aggregator, gradients)

@@ -44,8 +44,8 @@ def check_model(model: nn.Module) -> None:
     # The check is by name, because an import of the distributed wrappers takes time and warns.
     if type(model).__module__.startswith(("torch.nn.parallel.", "torch.distributed.")):
         raise UserError(
-            f"{type(model).__name__} divides batches or averages gradients by itself, before any environment "
-            "can vote: give model.module, and several processes to ilc.distributed.backward"
+            f"{type(model).__name__} splits batches or averages gradients before any environment can vote: "
+            "give model.module instead, and use ilc.distributed.backward for several processes"
         )
 
 
@@ -100,13 +100,14 @@ def explained(error: Exception, attempt: Attempt) -> Exception:
         if better is None:
             said = " ".join(str(error).split())
             return UserError(
-                f"gradients={attempt.gradients!r} cannot follow what the model or the risk does "
-                f"({type(error).__name__}: {said[:160]}): use gradients={other!r}, which can"
+                f"gradients={attempt.gradients!r} cannot handle this model or this risk "
+                f"({type(error).__name__}: {said[:160]}): use gradients={other!r}, which can handle both"
             )
     if "modified by an inplace operation" in str(error):
         return UserError(
-            "the model or the risk writes in place into a tensor that the gradient needs, between one "
-            "environment and the next: assign a new tensor (s = 0.9 * s in place of s.mul_(0.9)), or clone it"
+            "the model or the risk changes a tensor in place between two environments, although the "
+            "gradient still needs the old values: assign a new tensor (s = 0.9 * s in place of "
+            "s.mul_(0.9)), or clone it"
         )
     return error
 
@@ -120,5 +121,8 @@ def with_a_remedy_that_works(error: UserError, attempt: Attempt) -> UserError:
         return error
     for other in others:
         if other not in named and attempt.error_of(other) is None:
-            return UserError(f"{text}. That way cannot follow this model either: use gradients={other!r}")
+            return UserError(
+                f"{text}. But gradients={named[0]!r} cannot handle this model either: use "
+                f"gradients={other!r} instead"
+            )
     return error

@@ -29,9 +29,11 @@ def installed() -> bool:
     """Whether numba is installed. The answer is printed at the first call."""
     found = find_spec("numba") is not None
     chosen = (
-        "numba kernels" if found else "PyTorch; pip install 'ilc[kernels]' makes it faster on this processor"
+        "numba kernels compute votes and sums"
+        if found
+        else "PyTorch computes votes and sums; pip install 'ilc[kernels]' makes them faster on this processor"
     )
-    print(f"ilc: votes and sums by {chosen}")
+    print(f"ilc: {chosen}")
     return found
 
 

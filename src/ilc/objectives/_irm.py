@@ -44,11 +44,14 @@ def irm_penalty(
         raise UserError(f"the estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
     if logits.ndim < 1 or targets.ndim < 1 or len(logits) != len(targets) or not logits.is_floating_point():
         raise UserError(
-            "the IRM penalty needs floating-point logits and targets of equally many examples, got "
-            f"{logits.dtype} {tuple(logits.shape)} and {targets.dtype} {tuple(targets.shape)}"
+            "the IRM penalty needs floating-point logits with one row per example and equally many targets, "
+            f"got {logits.dtype} {tuple(logits.shape)} and {targets.dtype} {tuple(targets.shape)}"
         )
     if not len(logits):
-        raise UserError("the IRM penalty of no examples is unknown: leave an empty environment out")
+        raise UserError(
+            "the IRM penalty needs at least one example per environment, got no examples: leave out an "
+            "empty environment"
+        )
     if risk is None:
         risk = default_risk(logits, targets)
         _check_values(targets, risk)
@@ -115,8 +118,8 @@ def default_risk(logits: Tensor, targets: Tensor) -> RiskFunction:
         if logits.ndim >= 2 and targets.ndim == logits.ndim - 1:
             return F.cross_entropy
     raise UserError(
-        "the IRM penalty needs class indices [N] for logits [N, C], or targets in the shape of the logits, "
-        f"got {targets.dtype} {tuple(targets.shape)} for {tuple(logits.shape)}"
+        "the IRM penalty needs class indices [N] for logits [N, C], or targets with the shape of the "
+        f"logits, got {targets.dtype} {tuple(targets.shape)} for logits {tuple(logits.shape)}"
     )
 
 
@@ -131,11 +134,11 @@ def _check_values(targets: Tensor, risk: RiskFunction) -> None:
         raise UserError(
             "the targets of single logits must be the classes 0 and 1, got values from "
             f"{targets.min().item()} to {targets.max().item()}: give logits [N, C] for more classes, or "
-            "numbers as floating point"
+            "floating-point targets for a regression"
         )
     if risk is F.mse_loss and binary:
         raise UserError(
-            "the targets are all 0.0 or 1.0, which may be classes or numbers: say which by the loss, "
+            "the targets are all 0.0 or 1.0, and these may be classes or numbers: say which they are by "
             "risk=torch.nn.functional.binary_cross_entropy_with_logits or risk=torch.nn.functional.mse_loss"
         )
 

@@ -130,6 +130,6 @@ def _check(group: dict[str, Any]) -> None:
     for name in ("weight_decay", "amsgrad", "maximize"):
         if group.get(name):
             raise UserError(
-                f"CautiousAdam has no {name}, got {group[name]!r}: leave it out; ilc.optim.Regularizer has a "
-                "weight decay"
+                f"CautiousAdam has no option {name}, got {group[name]!r}: leave it out "
+                "(ilc.optim.Regularizer offers weight decay)"
             )

@@ -43,14 +43,17 @@ def check_trained(optimizer: str, params: Sequence[Any]) -> None:
     for p in params:
         if isinstance(p, Tensor) and not p.is_floating_point():
             raise UserError(
-                f"{optimizer} trains real parameters, got one of {p.dtype}: see torch.view_as_real"
+                f"{optimizer} trains only real parameters, got one of {p.dtype}: store a complex parameter "
+                "as a real one, see torch.view_as_real"
             )
 
 
 def check_gradient(optimizer: str, gradient: Tensor) -> None:
     """Raise UserError for a sparse gradient."""
     if gradient.layout != torch.strided:
-        raise UserError(f"{optimizer} needs dense gradients: use sparse=False in embeddings")
+        raise UserError(
+            f"{optimizer} needs dense gradients, got a sparse one: use sparse=False in embeddings"
+        )
 
 
 def memory_of(p: Tensor) -> Tensor:
@@ -71,28 +74,35 @@ def check_state(
     """
     kind = type(optimizer).__name__
     if not isinstance(given, Mapping) or not {"state", "param_groups"} <= given.keys():
-        raise UserError(f"{kind} can load what its state_dict() returned, got something else")
+        raise UserError(f"{kind} can load only the state that its state_dict() returned, got something else")
     sizes = [len(group["params"]) for group in optimizer.param_groups]
     found = [len(group["params"]) for group in given["param_groups"]]
     if sizes != found:
-        raise UserError(f"the state is of groups of {found} parameters, and {kind} has groups of {sizes}")
+        raise UserError(
+            f"the state has groups of {found} parameters, but {kind} has groups of {sizes}: load the state "
+            "of an optimizer with the same groups"
+        )
     for group in given["param_groups"]:
         missing = sorted(set(options) - group.keys())
         if missing:
-            raise UserError(f"the state is not one of {kind}: it does not say {missing[0]!r}")
+            raise UserError(
+                f"the state was not saved by {kind}, because its groups have no option {missing[0]!r}: load "
+                f"a state of {kind}"
+            )
     for key, p in _by_key(optimizer, given).items():
         state = given["state"].get(key)
         if not state:
             continue
         if set(state) != {*names, "step"}:
             raise UserError(
-                f"the state is not one of {kind}, which remembers {', '.join(names)}: it has "
-                f"{', '.join(map(str, state))}"
+                f"the state was not saved by {kind}, which stores {', '.join(names)} for each parameter, got "
+                f"{', '.join(map(str, state))}: load a state of {kind}"
             )
         for name in names:
             if not isinstance(state[name], Tensor) or state[name].shape != p.shape:
                 raise UserError(
-                    f"the state's {name} is of another shape than the parameter, which has {tuple(p.shape)}"
+                    f"the state's {name} has another shape than its parameter, which has the shape "
+                    f"{tuple(p.shape)}: load a state of the same model"
                 )
 
 

@@ -179,6 +179,6 @@ def _check(group: dict[str, Any]) -> None:
     threshold = group["agreement_threshold"]
     if not is_number(threshold) or not 0 <= threshold <= 1:
         raise UserError(
-            f"agreement_threshold must lie in [0, 1], got {threshold!r}: 0 keeps every component, "
-            "0.4 those whose sign average is at least 0.4 in size"
+            f"agreement_threshold must lie in [0, 1], got {threshold!r}: 0 keeps every component, and 0.4 "
+            "keeps the components whose average sign is at least 0.4 or at most -0.4"
         )

@@ -92,8 +92,8 @@ def verify(
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
     if isinstance(aggregator, JointAggregator):
         raise UserError(
-            f"{type(aggregator).__name__} looks at all environments together, so that there are no sums to "
-            "compare: verify with Mean() or AndMask(agreement_threshold=0.8), which take the same gradients"
+            f"{type(aggregator).__name__} looks at all environments together and keeps no sums to compare: "
+            "verify with Mean() or AndMask(agreement_threshold=0.8), which use the same gradients"
         )
     aggregator = checked_aggregator(aggregator, inputs, targets)
     if not callable(loss_fn):
@@ -132,8 +132,8 @@ _ALIKE = {
     "pooled": ("pooled",),
 }
 _OTHER_DRAWS = (
-    "not compared: the model draws random numbers, and this way draws others than a loop: verify in "
-    "model.eval(), or with every dropout at 0"
+    "not compared: the model draws random numbers, but this way draws other numbers than the plain loop. "
+    "Call model.eval(), or set every dropout to 0, and verify again"
 )
 
 
@@ -142,7 +142,7 @@ def _verdict(parameters: tuple[Compared, ...], risks: float, rel: float) -> str:
     if wrong:
         few = ", ".join([*wrong[:3], *["..."][: len(wrong) - 3]])
         return f"wrong in {len(wrong)} of {len(parameters)} parameters ({few})"
-    return "right" if risks <= rel else f"wrong risks, by {risks:.1e}"
+    return "right" if risks <= rel else f"the risks are wrong by {risks:.1e}"
 
 
 def _risks_error(found: EnvironmentGradients, wanted: ExpectedRows) -> float:

@@ -49,7 +49,7 @@ def run_command(main: Callable[[], None]) -> None:
         try:
             main()
         except KeyboardInterrupt:
-            print("Interrupted. The same command continues.", file=sys.stderr)
+            print("Interrupted. Run the same command again to continue.", file=sys.stderr)
             sys.exit(130)
         except Exception as error:
             if shows_defects or not _is_a_users(error):
@@ -118,7 +118,8 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     others = choices_with(group, option) if group else []
     if others:
         return (
-            f"{group}={error.parent_node.get('name')} has no option {option!r}, unlike {', '.join(others)}: "
-            "leave it out, or choose one of those (a sweep with -m leaves it out by itself)"
+            f"{group}={error.parent_node.get('name')} has no option {option!r}, which belongs to "
+            f"{', '.join(others)}: leave the option out, or choose one of those (a sweep with -m leaves it "
+            "out by itself)"
         )
     return unknown_key(key, [str(key) for key in error.parent_node])

@@ -53,7 +53,7 @@ def tuned_settings(chosen: Mapping[str, Any]) -> str | None:
         return None
     found = searched_settings().get(name)
     place = f"conf/tuned/{name}.yaml" if found is None else f"{name} in {found.relative_to(CONF.parent)}"
-    return f"settings of {place}, unless given; '~tuned' leaves them out"
+    return f"settings come from {place}, unless the command line sets them ('~tuned' leaves them out)"
 
 
 def tuned_choice(chosen: Mapping[str, Any]) -> str | None:

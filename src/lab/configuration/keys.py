@@ -27,7 +27,7 @@ def unknown_key(key: str, allowed: Iterable[str]) -> str:
     last = key.rsplit(".", 1)[-1]
     close = difflib.get_close_matches(last, allowed, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"unknown key {key!r}.{hint} Known here: {', '.join(allowed) or 'none'}"
+    return f"unknown key {key!r}.{hint} Known keys: {', '.join(allowed) or 'none'}"
 
 
 def check_keys(section: str, found: Mapping[Any, Any], allowed: Iterable[str]) -> None:

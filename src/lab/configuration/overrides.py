@@ -50,8 +50,8 @@ def _check_choice(read: Override, elsewhere: bool) -> None:
     value = None if read.is_delete() else read.value()
     if not isinstance(value, str) or (optional and value not in known and not elsewhere):
         raise UserError(
-            f"{shortened(str(read.input_line))}: {group} is chosen by name, {group}=NAME, one of "
-            f"{_listed(known, str(value), group)}"
+            f"{shortened(str(read.input_line))} does not name a choice of {group}: write {group}=NAME, where "
+            f"NAME is one of {_listed(known, str(value), group)}"
         )
 
 
@@ -79,4 +79,4 @@ def _how_to_write(text: str, parser: OverridesParser) -> str:
         return "expected key=value, such as seed=1"
     if not equals:
         return f"expected {key}=VALUE"
-    return f"a value with such characters is written in quotes, {shortened(shlex.quote(quoted))}"
+    return f"write a value with such characters in quotes, {shortened(shlex.quote(quoted))}"

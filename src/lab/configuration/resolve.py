@@ -47,7 +47,7 @@ def resolve(config: DictConfig, sweep: bool = False) -> dict[str, Any]:
     check_shared_keys(content)
     missing = sorted(OmegaConf.missing_keys(rest))
     if missing:
-        raise UserError(f"{missing[0]} is ???, which is no value: give it one, or leave it out")
+        raise UserError(f"{missing[0]} has no value yet (???): set {missing[0]}=VALUE")
     if sweep:
         for key in METHOD_KEYS:
             if isinstance(content.get(key), dict):

@@ -26,7 +26,10 @@ def register_resolvers() -> None:
 
 def _floor_divide(a: int, b: int) -> int:
     if not isinstance(b, int) or b < 1:
-        raise UserError(f"the config divides {a} by {b!r}: that must be a whole number of at least 1")
+        raise UserError(
+            f"the config divides {a} by {b!r}, but it can divide only by a whole number of at least 1: "
+            "change that value"
+        )
     return a // b
 
 

@@ -103,7 +103,7 @@ class Section:
         self._check_options(types)
         taken = {name: value for name, value in offered.items() if name in types}
         for name in taken.keys() & self.options.keys():
-            raise UserError(f"{self.key}.{name} follows the run's own {name}: set {name}=... instead")
+            raise UserError(f"{self.key}.{name} always equals the run's own {name}: set {name}=... instead")
         with refusals_explained(f"{self.key}={self.name}"):
             made = self.target(*arguments, **self.options, **taken)
         if not isinstance(made, kinds):
@@ -162,7 +162,7 @@ def imported(path: Any) -> Callable[..., Any]:
     except Exception as error:
         raise UserError(f"_target_={path!r} cannot be imported: {error}") from error
     if not callable(found):
-        raise UserError(f"_target_={path!r} must be a class or a function, it is a {type(found).__name__}")
+        raise UserError(f"_target_={path!r} must name a class or a function, got a {type(found).__name__}")
     return typing.cast("Callable[..., Any]", found)
 
 

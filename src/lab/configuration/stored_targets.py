@@ -35,9 +35,9 @@ def check_stored_targets(content: Mapping[str, Any], where: str, allow: Iterable
             continue
         package = str(target).partition(".")[0]
         raise UserError(
-            f"{where} names {key}={target!r}, which is none of the project's own choices (conf/), and "
-            f"loading it would run that code. If you trust it, allow its package by name: "
-            f"load_run(..., allow=[{package!r}])"
+            f"{where} names {key}={target!r}, which does not belong to this project (conf/), and loading the "
+            "file would run that code. If you trust it, allow its package by name: load_run(..., "
+            f"allow=[{package!r}])"
         )
 
 

@@ -27,7 +27,9 @@ def swept_values(text: str, entry: Override) -> list[str]:
         _check_range(text, value)
     values = list(entry.sweep_string_iterator())
     if not values:
-        raise UserError(f"{text} names no value: a range rises from its first number, or has a negative step")
+        raise UserError(
+            f"{text} names no value: give a range whose end is above its start, or a negative step"
+        )
     return values
 
 
@@ -39,13 +41,13 @@ def check_number_of_runs(n: int | float) -> None:
     """
     if not n <= MOST:
         raise UserError(
-            f"these overrides name {n:,.0f} runs, and a command makes at most {MOST:,}: name fewer values, "
-            "or give several commands"
+            f"these overrides name {n:,.0f} runs, but one command makes at most {MOST:,}: name fewer values, "
+            "or use several commands"
         )
 
 
 def _check_range(text: str, value: RangeSweep) -> None:
     start, stop, step = value.start, value.stop, value.step
     if start is None or stop is None or step == 0 or any(map(math.isnan, (start, stop, step))):
-        raise UserError(f"{text} is no range: expected range(FIRST,END) or range(FIRST,END,STEP)")
+        raise UserError(f"{text} is not a range: expected range(FIRST,END) or range(FIRST,END,STEP)")
     check_number_of_runs(abs((stop - start) / step))

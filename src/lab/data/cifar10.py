@@ -43,7 +43,8 @@ def _decode(data_dir: str, train: bool) -> LabelledImages:
         loaded = dataset(data_dir, train=train)  # This checks the hash of every file before it reads any.
     except RuntimeError as error:
         raise UserError(
-            f"{folder / dataset.base_folder} is damaged or incomplete: remove it and give the same command"
+            f"{folder / dataset.base_folder} is damaged or incomplete: remove it and give the same command "
+            "again"
         ) from error
     images = torch.from_numpy(np.ascontiguousarray(loaded.data.transpose(0, 3, 1, 2)))
     return LabelledImages(images, torch.tensor(loaded.targets))
@@ -64,8 +65,8 @@ def _unpack(folder: Path) -> None:
     found = file_md5(archive)
     if found != dataset.tgz_md5:
         raise UserError(
-            f"{archive} is damaged: its MD5 is {found}, CIFAR-10's is {dataset.tgz_md5}. Remove it and give "
-            "the same command"
+            f"{archive} is damaged: its MD5 is {found}, but the MD5 of CIFAR-10 is {dataset.tgz_md5}. Remove "
+            "it and give the same command again"
         )
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         import_torchvision("torchvision.datasets.utils").extract_archive(str(archive), temporary)

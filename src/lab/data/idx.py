@@ -74,8 +74,8 @@ class IdxFiles:
         for i, (some, own) in enumerate(zip(images, labels, strict=True)):
             if len(some) != len(own):
                 raise UserError(
-                    f"{paths[2 * i][0]} holds {len(some)} images and {paths[2 * i + 1][0]} {len(own)} "
-                    f"labels, and both numbers must be equal: {self._remedy}"
+                    f"{paths[2 * i][0]} holds {len(some)} images and {paths[2 * i + 1][0]} holds {len(own)} "
+                    f"labels, but both numbers must be equal: {self._remedy}"
                 )
         parts = zip(images, (own.long() for own in labels), strict=True)
         return dict(zip(("train", "test"), parts, strict=True))
@@ -96,12 +96,12 @@ class IdxFiles:
         found = hashlib.md5(content, usedforsecurity=False).hexdigest()
         if found != md5:
             raise UserError(
-                f"{path} is damaged: its MD5 is {found}, that of {self.name} is {md5}: {self._remedy}"
+                f"{path} is damaged: its MD5 is {found}, but the MD5 of {self.name} is {md5}: {self._remedy}"
             )
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
-            raise UserError(f"{path} is no whole gzip file ({error}): {self._remedy}") from error
+            raise UserError(f"{path} is not a complete gzip file ({error}): {self._remedy}") from error
         # The header holds big-endian numbers: a magic number, whose last byte is the number of axes, and then
         # the length of each axis.
         n_axes = _MAGIC[kind] & 0xFF
@@ -114,11 +114,12 @@ class IdxFiles:
         shape, values = header[1:], np.frombuffer(content, np.uint8, offset=min(len(content), 4 + 4 * n_axes))
         if (kind == "images" and shape[1:] != [SIDE, SIDE]) or values.size != int(np.prod(shape)):
             raise UserError(
-                f"{path} says that it holds {' x '.join(map(str, shape))} bytes and holds {values.size}; "
-                f"{self.name} has images of {SIDE} x {SIDE}: {self._remedy}"
+                f"{path} announces {' x '.join(map(str, shape))} bytes and holds {values.size}, but both "
+                f"numbers must agree, and {self.name} has images of {SIDE} x {SIDE}: {self._remedy}"
             )
         if kind == "labels" and values.size and values.max() >= N_CLASSES:
             raise UserError(
-                f"{path} holds the label {values.max()}, and labels are 0 to {N_CLASSES - 1}: {self._remedy}"
+                f"{path} holds the label {values.max()}, but labels must lie between 0 and {N_CLASSES - 1}: "
+                f"{self._remedy}"
             )
         return torch.from_numpy(values.reshape(shape).copy())

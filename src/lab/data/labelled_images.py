@@ -70,7 +70,7 @@ def make_labelled_images(
     if source not in SOURCES:
         raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
     if not 0 <= label_noise <= 1:
-        raise UserError(f"dataset.label_noise is a share of the labels, in [0, 1], got {label_noise}")
+        raise UserError(f"dataset.label_noise must be a share of the labels in [0, 1], got {label_noise}")
     for key, n in (("n_environments", n_environments), ("n_test", n_test)):
         if n is not None and n < 1:
             raise UserError(f"dataset.{key} must be at least 1, or null for all images, got {n}")
@@ -109,7 +109,10 @@ def _some(
     """Return ``n`` of the images in random order; None returns all."""
     there = len(part.labels)
     if n is not None and n > there:
-        raise UserError(f"dataset.{key}={n} is more than the {there} images that {NAMES[source]} has")
+        raise UserError(
+            f"dataset.{key}={n} is more than the {there} images that {NAMES[source]} has: choose at most "
+            f"{there}"
+        )
     chosen = torch.randperm(there, generator=random)[:n]
     return LabelledImages(part.images[chosen], part.labels[chosen])
 

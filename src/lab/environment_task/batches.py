@@ -63,13 +63,14 @@ def default_sampler(name: str, aggregator: Aggregator, data: Environments, optio
     if options.gradients in PER_EXAMPLE:
         if isinstance(aggregator, JointAggregator):
             raise UserError(
-                f"aggregator={name} compares environments, and gradients={options.gradients} makes every "
-                "example one: take gradients=vectorized or gradients=sequential"
+                f"aggregator={name} compares environments, but gradients={options.gradients} makes every "
+                "example an environment: take gradients=vectorized or gradients=sequential"
             )
         if options.batches not in (None, "every_environment"):
             raise UserError(
-                f"gradients={options.gradients} draws examples from all environments: take "
-                "dataset.batches=every_environment, or gradients=sequential"
+                f"gradients={options.gradients} draws examples from all environments, but "
+                f"dataset.batches={options.batches} does not: take dataset.batches=every_environment, or "
+                "gradients=sequential"
             )
         return ExampleBatches(*arguments)
     if options.batches in (None, "every_environment"):
@@ -77,15 +78,15 @@ def default_sampler(name: str, aggregator: Aggregator, data: Environments, optio
     if options.batches == "any_environment":
         if aggregator.needs_environments:
             raise UserError(
-                f"aggregator={name} asks which environment an example is from, and "
-                "dataset.batches=any_environment "
-                "does not say: take dataset.batches=every_environment, or aggregator=mean"
+                f"aggregator={name} needs the environment of every example, but batches of "
+                "dataset.batches=any_environment do not hold it: take dataset.batches=every_environment, or "
+                "aggregator=mean"
             )
         return AnyEnvironmentBatches(*arguments)
     if aggregator.needs_votes or isinstance(aggregator, JointAggregator):
         raise UserError(
-            f"aggregator={name} compares the environments of one batch, and dataset.batches=one_environment "
-            "leaves it a single one: take aggregator=temporal_mask, which compares them over time, or "
-            "dataset.batches=every_environment"
+            f"aggregator={name} compares the environments of one batch, but every batch of "
+            "dataset.batches=one_environment holds a single environment: take aggregator=temporal_mask, "
+            "which compares environments over time, or dataset.batches=every_environment"
         )
     return OneEnvironmentBatches(*arguments)

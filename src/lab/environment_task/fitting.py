@@ -22,7 +22,7 @@ def check_fit(data: Environments, dataset: Section, model: Section, risk: str) -
     if wanted != there:
         fitting = [name for name, other in RISKS.items() if other.takes == there]
         raise UserError(
-            f"risk={risk} needs {wanted} as targets, and those of dataset={dataset.name} are {there}: "
+            f"risk={risk} needs {wanted} as targets, but the targets of dataset={dataset.name} are {there}: "
             f"take {' or '.join(f'risk={name}' for name in fitting)}, or another dataset"
         )
     shape = " x ".join(map(str, data.inputs.shape[2:]))
@@ -34,12 +34,12 @@ def check_fit(data: Environments, dataset: Section, model: Section, risk: str) -
         )
         names = " or ".join(f"model={name}" for name in fitting) or "a model for them"
         raise UserError(
-            f"model={model.name} takes {' or '.join(takes)}, and the inputs of dataset={dataset.name} are "
+            f"model={model.name} takes {' or '.join(takes)}, but the inputs of dataset={dataset.name} are "
             f"{data.inputs_are} ({shape}): take {names}, or another dataset"
         )
     smallest = getattr(model.target, "smallest_image", 1)
     if takes is not None and "images" in data.inputs_are and min(data.inputs.shape[3:]) < smallest:
         raise UserError(
-            f"model={model.name} takes images of at least {smallest} x {smallest} pixels, and those of "
-            f"dataset={dataset.name} are {shape}: take larger ones, or another model"
+            f"model={model.name} takes images of at least {smallest} x {smallest} pixels, but the images of "
+            f"dataset={dataset.name} are {shape}: take larger images, or another model"
         )

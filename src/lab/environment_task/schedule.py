@@ -35,9 +35,11 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if not all(0 < milestone < 1 for milestone in self.milestones):
-            raise UserError(f"trainer.milestones are fractions of training in (0, 1), got {self.milestones}")
+            raise UserError(
+                f"trainer.milestones must be fractions of training in (0, 1), got {self.milestones}"
+            )
         if not self.lr_decay >= 0:
-            raise UserError(f"trainer.lr_decay is a factor of at least 0, got {self.lr_decay}")
+            raise UserError(f"trainer.lr_decay must be a factor of at least 0, got {self.lr_decay}")
         for name in ("steps_per_epoch", "evaluation_examples"):
             value = getattr(self, name)
             if value is not None and value < 1:

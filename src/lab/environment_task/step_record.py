@@ -97,9 +97,10 @@ def check_optimizer(optimizer: optim.Optimizer, step: int) -> None:
             for name, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, Tensor) and not bool(value.isfinite().all()):
                     raise UserError(
-                        f"training diverged: the optimizer's {name} is not finite after step {step}, so its "
-                        "parameters no longer move. Gradients or their squares leave float32: scale the data "
-                        "down, or take a smaller optimizer.lr. What was written before stays as it is"
+                        f"training diverged: the optimizer's {name} is not finite after step {step}, so the "
+                        "parameters no longer move. Gradients or their squares are too large for float32: "
+                        "scale the data down, or take a smaller optimizer.lr. The files written so far stay "
+                        "as they are"
                     )
 
 
@@ -114,6 +115,6 @@ def _first_not_finite(values: list[Tensor]) -> int | None:
 
 def _diverged(what: str, lr: float) -> str:
     return (
-        f"training diverged: {what} with a learning rate of {lr:g}. Take a smaller optimizer.lr. "
-        "What was written before stays as it is"
+        f"training diverged: {what} with a learning rate of {lr:g}. Take a smaller optimizer.lr. The files "
+        "written so far stay as they are"
     )

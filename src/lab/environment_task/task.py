@@ -128,8 +128,8 @@ class EnvironmentTask:
         lr = self.optimizer.param_groups[0]["lr"]
         if lr > torch.finfo(torch.float32).max:
             raise UserError(
-                f"training diverged: the learning rate is {lr:g}, beyond what a step can multiply by. Take a "
-                "smaller optimizer.lr or trainer.lr_decay. What was written before stays as it is"
+                f"training diverged: the learning rate is {lr:g}, which is too large for float32. Take a "
+                "smaller optimizer.lr or trainer.lr_decay. The files written so far stay as they are"
             )
         converged = False
         # A continued epoch draws the same batches again, and skips those that had their step.

@@ -50,5 +50,5 @@ def one_line_if_damaged(what: str, results: Path) -> Iterator[set[str]]:
             named = ", ".join(data[:NAMED]) + (", ..." if len(data) > NAMED else "")
             raise UserError(
                 f"{what} cannot be made from {results} ({reason}). It reads {named or 'no file'}: put back "
-                "the committed files, or make them anew (HYDRA_FULL_ERROR=1 shows where it failed)"
+                "the committed files, or make them again (HYDRA_FULL_ERROR=1 shows where it failed)"
             ) from error

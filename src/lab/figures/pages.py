@@ -50,7 +50,8 @@ def with_tables(page: Path, results: Path) -> str:
         if table is None:
             known = ", ".join(sorted(tables))
             raise UserError(
-                f"{page} wants a table {match[2]!r}, which is not below {results}: there are {known}"
+                f"{page} needs the table {match[2]!r}, which is not below {results}: make it, or name one of "
+                f"{known}"
             )
         return match[1] + relinked(table.read_text(), table.parent, page.parent) + match[3]
 

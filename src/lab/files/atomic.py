@@ -57,16 +57,16 @@ def cannot_write(path: Path, error: OSError) -> str:
 def _remedy(path: Path, error: OSError) -> str:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE) and not _is_folder(path.parent):
         return (
-            f"The folder {path.parent} is gone: it was removed, renamed or unmounted meanwhile. Bring it "
-            "back, or give the same command again to begin anew"
+            f"The folder {path.parent} no longer exists: it was removed, renamed or unmounted in the "
+            "meantime. Bring it back, or give the same command again to start over"
         )
     again = "then give the same command again to continue"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return (
-            "What was there before is unharmed: make room or choose another folder (hydra.run.dir=...), "
+            "The files written so far are intact: make room or choose another folder (hydra.run.dir=...), "
             f"{again}"
         )
-    return f"What was there before is unharmed: choose a folder that can be written to, {again}"
+    return f"The files written so far are intact: choose a folder that can be written to, {again}"
 
 
 def _is_folder(path: Path) -> bool:

@@ -42,10 +42,10 @@ def check(folder: Path) -> int:
                 wrong[path] = "was changed"
     if wrong:
         path = min(wrong)
-        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        more = f" (other files that do not fit it: {len(wrong) - 1})" if len(wrong) > 1 else ""
         raise UserError(
-            f"{folder / path} {wrong[path]}, by {folder / SUMS}{more}: put back the committed file. If it is "
-            f"as you want it: python scripts/checksums.py {folder / path}"
+            f"{folder / path} {wrong[path]}, according to {folder / SUMS}{more}: put back the committed "
+            f"file. If the file is right as it is, run python scripts/checksums.py {folder / path}"
         )
     return len(there)
 
@@ -117,8 +117,9 @@ def _read(folder: Path, strict: bool) -> dict[str, set[str]]:
             listed.setdefault(match[2], set()).add(match[1])
         elif strict or _MARKER.match(line) is None:
             raise UserError(
-                f"{path}, line {number}, is no line of sha256sum: put back the committed file, or after a "
-                "conflict give python scripts/checksums.py with the files that both sides changed"
+                f"line {number} of {path} does not have the format of sha256sum: put back the committed "
+                "file, or, after a merge conflict, run python scripts/checksums.py with the files that both "
+                "sides changed"
             )
     return listed
 

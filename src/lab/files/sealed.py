@@ -95,11 +95,11 @@ def sealed_or_made(
         try:
             kept = load_sealed(path, remedy, needs_seal=True, **options)
         except UnsealedError:
-            print(f"{path} does not carry its own hash, so it is not trusted and made anew", flush=True)
+            print(f"{path} does not carry its own hash, so it is not trusted and is made again", flush=True)
         else:
             if _holds(fits, kept):
                 return kept
-            print(f"{path} holds something else than was expected there, so it is made anew", flush=True)
+            print(f"{path} does not hold the expected content, so it is made again", flush=True)
     made = make()
     save_sealed(path, made)
     return made

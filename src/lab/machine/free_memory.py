@@ -22,8 +22,8 @@ def check_memory(what: str, n_bytes: float, remedy: str) -> None:
     free = free_memory()
     if n_bytes > free:
         raise UserError(
-            f"{what} of this size takes about {n_bytes / 1e9:,.1f} GB of memory, {free / 1e9:,.1f} GB are "
-            f"free: {remedy}"
+            f"{what} of this size takes about {n_bytes / 1e9:,.1f} GB of memory, but only {free / 1e9:,.1f} "
+            f"GB are free: {remedy}"
         )
 
 

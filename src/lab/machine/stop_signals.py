@@ -100,7 +100,7 @@ def stop_if_requested() -> None:
 
 def _stop(name: str) -> NoReturn:
     if os.environ.get("RANK", "0") == "0":
-        print(f"Stopped by {name}: the same command continues", file=sys.stderr)
+        print(f"Stopped by {name}: run the same command again to continue", file=sys.stderr)
     raise Stopped
 
 

@@ -13,4 +13,4 @@ _BYTES_PER_LAYER = 10_000
 def check_size(name: str, n_parameters: float, n_layers: int = 0) -> None:
     """Raise UserError if training about this number of parameters needs more memory than is free."""
     n_bytes = _COPIES * 4 * n_parameters + _BYTES_PER_LAYER * n_layers
-    check_memory(f"model={name}", n_bytes, "take a narrower one, or fewer layers")
+    check_memory(f"model={name}", n_bytes, "choose a narrower model, or fewer layers")

@@ -22,11 +22,11 @@ def find_runs(folders: Iterable[Path]) -> list[Path]:
     found: set[Path] = set()
     for folder in folders:
         if not folder.is_dir():
-            raise UserError(f"{folder} is no folder: name run folders, or a folder above them")
+            raise UserError(f"{folder} is not a folder: name run folders, or a folder above them")
         runs = set(_below(folder))
         if not runs:
             raise UserError(
-                f"{folder} holds no run: make one (python src/train.py), or name run folders or a folder "
+                f"{folder} holds no run: start one with python src/train.py, or name run folders or a folder "
                 "above them"
             )
         found |= runs

@@ -29,8 +29,8 @@ def test_sums_in_single_precision(tmp_path: Path) -> None:
 def test_what_is_not_exact_is_refused(tmp_path: Path) -> None:
     for said in gang.together(2, tmp_path / "gang", ddp_cases.refusals):
         assert "from an earlier backward pass" in said["accumulated"]
-        assert "under no_sync lets no environment vote" in said["no_sync"]
-        assert "SyncBatchNorm normalises the environments together" in said["sync_batch_norm"]
+        assert "no environment can vote in a backward pass under no_sync" in said["no_sync"]
+        assert "SyncBatchNorm normalises all environments together" in said["sync_batch_norm"]
 
 
 def test_a_model_that_is_not_wrapped() -> None:

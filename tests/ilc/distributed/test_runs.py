@@ -167,7 +167,7 @@ def test_stopped_by_a_signal_to_either(uninterrupted: Path, tmp_path: Path) -> N
         assert processes[rank].pid is not None
         os.kill(processes[rank].pid, getattr(signal, name))
         assert gang.wait(processes) == [STOPPED, STOPPED], said.read_text()
-        assert said.read_text().count("nothing is lost, the same command continues") == stop + 1
+        assert said.read_text().count("nothing is lost. Run the same command again to continue") == stop + 1
         steps.append(torch.load(folder / "checkpoint.pt", weights_only=True)["step"])
     assert steps == sorted(set(steps))
     assert steps[-1] < LAST_STEP
@@ -215,8 +215,8 @@ def test_continued_by_another_number_of_processes(alone: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (IMAGES, "take a model with GroupNorm"),
-        ((*METHODS["mean"], "gradients=pooled", "model.batch_norm=true"), "take a model with GroupNorm"),
+        (IMAGES, "use a model with GroupNorm"),
+        ((*METHODS["mean"], "gradients=pooled", "model.batch_norm=true"), "use a model with GroupNorm"),
         ((*TINY, "aggregator=and_mask", "optimizer.lr=1e9", "optimizer=sgd"), "training diverged"),
     ],
 )

@@ -46,7 +46,7 @@ def test_sigterm_reaches_every_process_and_the_folder_continues(root: Path, tmp_
     process.send_signal(signal.SIGTERM)
     output, errors = process.communicate(timeout=gang.SECONDS)
     assert process.returncode != 0
-    assert errors.count("nothing is lost, the same command continues") == 1, errors
+    assert errors.count("nothing is lost. Run the same command again to continue") == 1, errors
     assert output.count("data: synthetic spirals") == 1
     step = torch.load(folder / "checkpoint.pt", weights_only=True)["step"]
     assert step >= 40

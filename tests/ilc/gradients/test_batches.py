@@ -94,8 +94,14 @@ def test_buffers_are_put_back_when_a_later_size_fails() -> None:
 @pytest.mark.parametrize(
     ("give", "message"),
     [
-        (lambda x, y: (x, y[:-1]), r"as many batches of as many examples"),
-        (lambda x, y: (x, [y[0][:-1], *y[1:]]), r"as many batches of as many examples"),
+        (
+            lambda x, y: (x, y[:-1]),
+            r"equally many batches, and both batches of an environment must have equally many",
+        ),
+        (
+            lambda x, y: (x, [y[0][:-1], *y[1:]]),
+            r"equally many batches, and both batches of an environment must have equally many",
+        ),
         (lambda x, y: ([x[0][:0], *x[1:]], [y[0][:0], *y[1:]]), r"at least one"),
         (lambda x, y: ([], []), r"at least one"),
         (lambda x, y: ([one.tolist() for one in x], y), r"lists of a tensor \[N, ...\] per environment, got"),

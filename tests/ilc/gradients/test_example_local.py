@@ -284,16 +284,16 @@ class Same(nn.BatchNorm2d):
 
 
 UNFOLLOWABLE: dict[str, tuple[Callable[[], nn.Module], str]] = {
-    "after an addition": (PreActivation, r"norm \(BatchNorm2d\) cannot be followed"),
+    "after an addition": (PreActivation, r"cannot follow the batch statistics of norm \(BatchNorm2d\)"),
     "after an activation in place": (
         lambda: nn.Sequential(nn.Conv2d(4, 4, 3), nn.ReLU(inplace=True), nn.BatchNorm2d(4), *head(4)),
-        r"2 \(BatchNorm2d\) cannot be followed",
+        r"cannot follow the batch statistics of 2 \(BatchNorm2d\)",
     ),
-    "two on one": (Twice, r"both BatchNorms fed by stem \(Conv2d\) cannot be followed"),
-    "other channels": (OverPositions, r"norm \(BatchNorm1d\) cannot be followed"),
+    "two on one": (Twice, r"stem \(Conv2d\) feeds two BatchNorms"),
+    "other channels": (OverPositions, r"cannot follow the batch statistics of norm \(BatchNorm1d\)"),
     "another kind": (
         lambda: nn.Sequential(nn.Conv2d(4, 4, 3), Same(4, affine=False), *head(4)),
-        r"1 \(Same\) cannot be followed",
+        r"no rule for the batch statistics of 1 \(Same\)",
     ),
 }
 

@@ -298,7 +298,9 @@ REFUSED: dict[str, dict[str, str]] = {
     "tied layers": dict.fromkeys(BY_LAYERS, r"shares a parameter.*use gradients='per_example_loss'"),
     "tied embedding": dict.fromkeys(BY_LAYERS, r"do not add up.*[Uu]se gradients='per_example_loss'"),
     # Their running mean, of which the gradient is not cut, mixes the examples of a batch.
-    "reassigned buffers": dict.fromkeys(BY_LAYERS, r"examples mix other than.*gradients='per_example_loss'"),
+    "reassigned buffers": dict.fromkeys(
+        BY_LAYERS, r"something other than BatchNorm mixes the examples.*gradients='per_example_loss'"
+    ),
     "unused parameters": dict.fromkeys(BY_LAYERS, r"was not called.*use gradients='per_example_loss'"),
     "checkpoints": {
         **dict.fromkeys(BY_LAYERS, r"used twice.*use gradients='per_example_loss'"),

@@ -170,7 +170,7 @@ def test_buffers_in_the_same_memory_stay_there_or_are_refused(way: str, aggregat
     if way == "sequential":
         check(model, e, way, aggregator, 1e-5)
         return
-    with pytest.raises(UserError, match=r"seen, whose memory another buffer has too.*sequential"):
+    with pytest.raises(UserError, match=r"seen, which shares its memory with another buffer.*sequential"):
         backward(model, F.cross_entropy, *batch(e), aggregator, way)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 

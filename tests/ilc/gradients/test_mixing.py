@@ -86,7 +86,7 @@ def make(kind: str, norm: bool, late: bool = False) -> nn.Module:
 @pytest.mark.parametrize("kind", MIXES)
 def test_is_refused_by_the_name_of_the_exact_way(kind: str, norm: bool, late: bool, way: str, n: int) -> None:
     with pytest.raises(
-        UserError, match=r"examples mix other than by BatchNorm.*|used|was not called"
+        UserError, match=r"something other than BatchNorm mixes the examples.*|used|was not called"
     ) as error:
         environment_gradients(make(kind, norm, late), F.cross_entropy, *batch(n), AndMask(0.5), way)
     assert "gradients='per_example_loss'" in str(error.value)

@@ -154,7 +154,7 @@ def test_the_reason_is_the_true_one(capsys: pytest.CaptureFixture[str]) -> None:
         backward(make(), F.cross_entropy, inputs, targets, AndMask(0.5))
     inputs[:] = torch.nan
     backward(make(), F.cross_entropy, inputs, targets, AndMask(0.5))
-    assert capsys.readouterr().out == "ilc: gradients='vectorized' goes by torch.func, as autocast is on\n"
+    assert capsys.readouterr().out == "ilc: gradients='vectorized' uses torch.func, because autocast is on\n"
 
 
 @pytest.mark.parametrize(

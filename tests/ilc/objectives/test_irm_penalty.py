@@ -132,7 +132,7 @@ def test_name_in_the_package() -> None:
 @pytest.mark.parametrize(
     ("logits", "targets", "options", "message"),
     [
-        (torch.zeros(4, 2), torch.zeros(3).long(), {}, "equally many examples"),
+        (torch.zeros(4, 2), torch.zeros(3).long(), {}, "equally many targets"),
         (torch.zeros(4, 2), torch.zeros(4, 3), {}, "class indices"),
         (torch.zeros(4, 2), torch.zeros(4).long(), {"estimator": "three"}, "one of squared_norm, two_halves"),
         (torch.zeros(1, 2), torch.zeros(1).long(), {"estimator": "two_halves"}, "at least two examples"),

@@ -108,7 +108,7 @@ def test_one_wrong_number_is_found_and_named(what: str, monkeypatch: pytest.Monk
 def test_a_wrong_risk_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WAYS, "vectorized", changed(risks))
     found = ilc.verify(perceptron(), F.cross_entropy, *batch(), AndMask(0.8))
-    assert found.ways["vectorized"].startswith("wrong risks, by 5.0e-01")
+    assert found.ways["vectorized"].startswith("the risks are wrong by 5.0e-01")
     assert not found.right and found.risks_error == pytest.approx(0.5)
 
 

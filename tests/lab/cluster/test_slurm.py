@@ -56,7 +56,9 @@ def test_an_array_with_a_failure_a_time_out_and_a_cancelled_job(
     assert str(results["refused"]) == "no bread today"
     for name in ("cancelled", "killed"):
         assert isinstance(results[name], UserError)
-        named = f"it was cancelled or killed (was memory short?), see {tmp_path / name}.log"
+        named = (
+            f"the job was cancelled or killed, perhaps because memory was short: see {tmp_path / name}.log"
+        )
         assert named in str(results[name])
 
 

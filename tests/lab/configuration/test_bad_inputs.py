@@ -53,14 +53,17 @@ MISTAKES = {
     ),
     "standing still for no time": ("+trainer.stop_when_still=0", "must be null or a number of evaluations"),
     "milestones out of range": ("trainer.milestones=[50]", "fractions of training"),
-    "a rising learning rate below 0": ("trainer.lr_decay=-1", "trainer.lr_decay is a factor of at least 0"),
+    "a rising learning rate below 0": (
+        "trainer.lr_decay=-1",
+        "trainer.lr_decay must be a factor of at least 0",
+    ),
     "no truth": ("optimizer.decoupled=no", "optimizer.decoupled must be true or false, got 'no'"),
     "a beta is missing": ("optimizer.betas=[0.9]", "optimizer.betas must be a list of 2"),
     "a name that leads elsewhere": ("name=../../x", "name must be a word"),
     "a method that leads elsewhere": ("aggregator.name=../x", "aggregator.name must be a word"),
     "no seed": ("~seed", "the config lacks 'seed', which every run needs"),
-    "a seed of the data": ("+dataset.seed=3", "dataset.seed follows the run's own seed"),
-    "a target that is no function": ("model._target_=math.pi", "must be a class or a function"),
+    "a seed of the data": ("+dataset.seed=3", "dataset.seed always equals the run's own seed"),
+    "a target that is no function": ("model._target_=math.pi", "must name a class or a function"),
     "seed no number": ("seed=x", "seed must be a whole number"),
     "negative seed": ("seed=-1", "seed must be a whole number"),
     "threads out of range": ("threads=0", "threads must be"),
@@ -92,10 +95,13 @@ def test_one_message(name: str, train: TrainCommand, tiny: tuple[str, ...], tmp_
     [
         (
             ("aggregator=mean", "aggregator.agreement_threshold=0.5"),
-            "aggregator=mean has no option 'agreement_threshold', unlike and_mask",
+            "aggregator=mean has no option 'agreement_threshold', which belongs to and_mask",
         ),
         (("aggregator=xor_mask", "aggregator.rescale=true"), "aggregator=xor_mask has no option 'rescale'"),
-        (("optimizer=sgd", "optimizer.betas=[0.9,0.9]"), "optimizer=sgd has no option 'betas', unlike adam"),
+        (
+            ("optimizer=sgd", "optimizer.betas=[0.9,0.9]"),
+            "optimizer=sgd has no option 'betas', which belongs to adam",
+        ),
         (
             ("aggregator=mean", "aggregator._target_=collections.Counter"),
             "must make a TrainingMethod or Aggregator",

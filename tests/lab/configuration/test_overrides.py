@@ -24,14 +24,16 @@ GROUPS = ("aggregator", "dataset", "experiment", "logger", "model", "optimizer",
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("text", ["{}=null", "~{}", "{}=[a,b]", "{}=5", "{}=true", "{}={{a: 1}}"])
 def test_a_group_is_chosen_by_name(group: str, text: str) -> None:
-    with pytest.raises(UserError, match=f"{group} is chosen by name, .* one of .*{choices(group)[0]}"):
+    with pytest.raises(
+        UserError, match=f"does not name a choice of {group}: .* one of .*{choices(group)[0]}"
+    ):
         check_overrides([text.format(group)])
 
 
 def test_the_best_known_settings_can_be_left_out_but_not_mistyped() -> None:
     check_overrides(["~tuned", "tuned=searched/spirals/l1", "tuned=spirals/mean,published/spirals"])
     for text in ("tuned=nothing", "tuned=null", "tuned=[a]"):
-        with pytest.raises(UserError, match=r"tuned is chosen by name, .* \(all: conf/tuned/\)"):
+        with pytest.raises(UserError, match=r"does not name a choice of tuned: .* \(all: conf/tuned/\)"):
             check_overrides([text])
     with pytest.raises(UserError, match="such as published/spirals, ") as caught:
         check_overrides(["tuned=publisched/spirals"])
@@ -73,7 +75,7 @@ def test_a_sweep_in_the_middle_of_overrides(
     for flags in (("-m", "--cfg", "job"), ("--cfg", "-m")):
         done = train(*tiny, *flags)
         assert done.returncode == 1
-        assert done.stderr == "Error: -m goes with overrides alone (KEY=VALUE): leave --cfg out\n"
+        assert done.stderr == "Error: -m accepts only overrides (KEY=VALUE): leave --cfg out\n"
 
 
 def test_help_names_every_choice(train: TrainCommand) -> None:

@@ -42,7 +42,7 @@ def test_all_combinations(overrides: list[str], expected: list[list[str]]) -> No
 )
 def test_too_many_are_refused_at_once(overrides: list[str]) -> None:
     began = time.monotonic()
-    with pytest.raises(UserError, match=rf"name [\d,inf]+ runs, and a command makes at most {MOST:,}"):
+    with pytest.raises(UserError, match=rf"name [\d,inf]+ runs, but one command makes at most {MOST:,}"):
         combinations(overrides)
     assert time.monotonic() - began < 5
 

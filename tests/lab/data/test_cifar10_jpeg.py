@@ -150,7 +150,7 @@ def test_files_that_are_no_pictures_play_no_part(copy: Path) -> None:
 
 def test_a_foreign_folder_is_named(copy: Path) -> None:
     shutil.copytree(copy / "test" / "bird", copy / "test" / "birds")
-    assert f"{copy / 'test'} holds birds, which is no class of CIFAR-10" in refusal(copy.parent)
+    assert f"{copy / 'test'} holds birds, which is not a class of CIFAR-10" in refusal(copy.parent)
 
 
 @pytest.mark.parametrize("kept", [0, 20, 400])
@@ -158,13 +158,13 @@ def test_a_picture_that_is_cut_short_is_named(kept: int, copy: Path) -> None:
     path = copy / "test" / "ship" / "0001.jpg"
     assert path.stat().st_size > kept
     path.write_bytes(path.read_bytes()[:kept])
-    assert f"{path} is no whole picture" in refusal(copy.parent)
+    assert f"{path} is not a complete picture" in refusal(copy.parent)
 
 
 def test_something_else_under_the_name_of_a_picture_is_named(copy: Path) -> None:
     path = copy / "train" / "dog" / "0000.jpg"
     path.write_text("<html>not found</html>\n")
-    assert f"{path} is no whole picture" in refusal(copy.parent)
+    assert f"{path} is not a complete picture" in refusal(copy.parent)
 
 
 def test_a_picture_of_another_size_is_named(copy: Path) -> None:

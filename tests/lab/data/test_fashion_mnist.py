@@ -71,7 +71,9 @@ def test_debians_folder(debians: Path) -> None:
 def test_a_damaged_file_of_debian_is_named(debians: Path) -> None:
     path = fashion_mnist.DEBIAN / "t10k-labels-idx1-ubyte.gz"
     path.write_bytes(b"spoilt")
-    with pytest.raises(UserError, match=f"{path} is damaged.* that of Debian's is .*: put the original file"):
+    with pytest.raises(
+        UserError, match=f"{path} is damaged.* the MD5 of Debian's is .*: put the original file"
+    ):
         fashion_mnist.fashion_mnist_images(str(debians))
 
 

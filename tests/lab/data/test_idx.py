@@ -88,12 +88,12 @@ def test_a_wrong_hash(files: DataSet) -> None:
     path.write_bytes(path.read_bytes() + b"x")
     message = files.refusal()
     assert f"{path} is damaged: its MD5 is {hashlib.md5(path.read_bytes()).hexdigest()}" in message
-    assert f"that of {files.name} is {dict(files.resources)[TEST_LABELS]}: remove it and give" in message
+    assert f"the MD5 of {files.name} is {dict(files.resources)[TEST_LABELS]}: remove it and give" in message
 
 
 def test_a_cut_gzip_file(files: DataSet) -> None:
     files.rewrite(IMAGES, (files.folder / IMAGES).read_bytes()[:-1000])
-    assert f"{files.folder / IMAGES} is no whole gzip file" in files.refusal()
+    assert f"{files.folder / IMAGES} is not a complete gzip file" in files.refusal()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_no_gzip_file(content: bytes, files: DataSet) -> None:
     files.rewrite(LABELS, content)
     message = files.refusal()
     # Nothing at all unpacks to nothing.
-    assert "is no whole gzip file" in message or (not content and "begins with 0x0" in message)
+    assert "is not a complete gzip file" in message or (not content and "begins with 0x0" in message)
 
 
 @pytest.mark.parametrize(
@@ -132,31 +132,33 @@ def test_a_file_that_ends_within_its_header(n_bytes: int, files: DataSet) -> Non
 def test_images_of_another_size(files: DataSet) -> None:
     files.change(IMAGES, lambda content: struct.pack(">IIII", 0x803, 480, 14, 14) + content[16:])
     message = files.refusal()
-    assert f"{files.folder / IMAGES} says that it holds 480 x 14 x 14 bytes and holds 94080" in message
+    assert f"{files.folder / IMAGES} announces 480 x 14 x 14 bytes and holds 94080" in message
     assert f"{files.name} has images of 28 x 28" in message
 
 
 @pytest.mark.parametrize(("name", "held"), [(IMAGES, "120 x 28 x 28 bytes and holds 94079"), (LABELS, "120")])
 def test_a_header_that_promises_more_bytes(name: str, held: str, files: DataSet) -> None:
     files.change(name, lambda content: content[:-1])
-    assert f"{files.folder / name} says that it holds {held}" in files.refusal()
+    assert f"{files.folder / name} announces {held}" in files.refusal()
 
 
 def test_a_header_that_promises_fewer_bytes(files: DataSet) -> None:
     files.change(TEST_LABELS, lambda content: content + b"\0")
-    assert "says that it holds 40 bytes and holds 41" in files.refusal()
+    assert "announces 40 bytes and holds 41" in files.refusal()
 
 
 def test_as_many_labels_as_images(files: DataSet) -> None:
     files.change(TEST_LABELS, lambda content: struct.pack(">II", 0x801, 39) + content[8:-1])
     message = files.refusal()
     assert f"{files.folder / TEST_IMAGES} holds 40 images" in message
-    assert f"{files.folder / TEST_LABELS} 39 labels" in message
+    assert f"{files.folder / TEST_LABELS} holds 39 labels" in message
 
 
 def test_labels_out_of_range(files: DataSet) -> None:
     files.change(LABELS, lambda content: content[:-1] + b"\x0a")
-    assert f"{files.folder / LABELS} holds the label 10, and labels are 0 to 9" in files.refusal()
+    assert (
+        f"{files.folder / LABELS} holds the label 10, but labels must lie between 0 and 9" in files.refusal()
+    )
 
 
 def test_what_cannot_be_downloaded_again_must_be_put_back(files: DataSet) -> None:

@@ -127,9 +127,9 @@ def test_all_images_unless_fewer_are_asked_for(at_hand: Any) -> None:
             "dataset.source must be one of auto, cifar10, cifar10_jpeg, fashion_mnist, embedded, got 'mnist'",
         ),
         ({"source": "procedural"}, "dataset.source must be one of"),
-        ({"label_noise": 1.5}, "label_noise is a share"),
-        ({"label_noise": -0.1}, "label_noise is a share"),
-        ({"label_noise": float("nan")}, "label_noise is a share"),
+        ({"label_noise": 1.5}, "label_noise must be a share"),
+        ({"label_noise": -0.1}, "label_noise must be a share"),
+        ({"label_noise": float("nan")}, "label_noise must be a share"),
         ({"n_environments": 0}, "n_environments must be at least 1, or null for all images, got 0"),
         ({"n_test": 0}, "n_test must be at least 1, or null for all images, got 0"),
         (

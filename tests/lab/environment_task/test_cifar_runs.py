@@ -95,7 +95,7 @@ def test_an_interrupted_run_continues_with_the_same_numbers(
             ("dataset.source=cifar",),
             "dataset.source must be one of auto, cifar10, cifar10_jpeg, fashion_mnist, embedded",
         ),
-        (("dataset.label_noise=2",), "label_noise is a share"),
+        (("dataset.label_noise=2",), "label_noise must be a share"),
         (("model.norm=layer",), "norm in batch, group"),
         (("gradients=per_examples",), "gradients must be one of"),
     ],

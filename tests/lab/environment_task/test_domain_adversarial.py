@@ -174,4 +174,6 @@ def test_a_run_and_its_continuation(
     assert "nothing to do" in done.stdout
     done = train(*command, "model.n_environments=3", "seed=1")
     assert done.returncode == 1
-    assert "model.n_environments must be the dataset's 4" in done.stderr
+    assert (
+        "model.n_environments must equal the number of environments of the dataset, which is 4" in done.stderr
+    )

@@ -144,7 +144,9 @@ def test_the_remedy_names_what_fits(
 
 def test_images_that_a_model_would_halve_to_nothing() -> None:
     small = make_labelled_images(source="embedded", n_environments=12, n_test=4, image_size=4)
-    with pytest.raises(UserError, match="at least 8 x 8 pixels, and those of dataset=cifar10 are 1 x 4 x 4"):
+    with pytest.raises(
+        UserError, match="at least 8 x 8 pixels, but the images of dataset=cifar10 are 1 x 4 x 4"
+    ):
         task(small, "cifar10", "fast_resnet", "cross_entropy")
 
 

@@ -165,5 +165,5 @@ def test_what_makes_no_sense_is_said(
 
 
 def test_too_few_parts() -> None:
-    with pytest.raises(UserError, match=r"whole number, at least 2, got 2\.5"):
+    with pytest.raises(UserError, match=r"whole number of at least 2, got 2\.5"):
         MicroBatchMedian(2.5)  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def test_a_neighbour_learns_and_continues_with_the_same_numbers(name: str, tmp_p
             ("aggregator=temporal_mask", "optimizer=cautious_adam"),
             "takes its lr and betas from optimizer=adam",
         ),
-        (("aggregator=grad_drop", "+aggregator.seed=3"), "follows the run's own seed"),
+        (("aggregator=grad_drop", "+aggregator.seed=3"), "always equals the run's own seed"),
     ],
 )
 def test_what_makes_no_sense_is_refused(overrides: tuple[str, ...], message: str) -> None:

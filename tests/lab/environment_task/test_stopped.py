@@ -99,7 +99,7 @@ def test_stopped_at_ten_steps(
     while wanted:
         stopped = train(*command, f"hydra.run.dir={broken}")
         assert stopped.returncode == STOPPED
-        assert stopped.stderr.count("the same command continues") == 1
+        assert stopped.stderr.count("Run the same command again to continue") == 1
         assert torch.load(broken / "checkpoint.pt", weights_only=True)["step"] == wanted.pop(0)
     assert load_run(broken).task.step > 0
     assert train(*command, f"hydra.run.dir={broken}").returncode == 0
@@ -149,7 +149,7 @@ def test_stopped_before_training_began(
     monkeypatch.setattr(Section, "build", be_asked)
     stopped = train("experiment=spirals", *EXPERIMENTS["spirals"], *COMMON, f"hydra.run.dir={tmp_path}")
     assert stopped.returncode == STOPPED
-    assert "Stopped by SIGTERM: the same command continues" in stopped.stderr
+    assert "Stopped by SIGTERM: run the same command again to continue" in stopped.stderr
     assert not (tmp_path / "checkpoint.pt").exists()
 
 

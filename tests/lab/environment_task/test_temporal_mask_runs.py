@@ -88,7 +88,10 @@ def test_threshold_0_in_pytorchs_form_is_the_mean_with_adam(
         ),
         (["aggregator=temporal_mask", "gradients=per_example"], "take gradients=sequential"),
         (["aggregator=and_mask", "+dataset.batches=one_environment"], "take aggregator=temporal_mask"),
-        (["aggregator=and_mask", "+dataset.batches=any_environment"], "asks which environment"),
+        (
+            ["aggregator=and_mask", "+dataset.batches=any_environment"],
+            "needs the environment of every example",
+        ),
         (["aggregator=mean", "+dataset.batches=some"], "dataset.batches must be one of"),
         (["aggregator=temporal_mask", "aggregator.beta_3=1.0"], "betas must be three numbers"),
         (["aggregator=temporal_mask", "aggregator.rescale=true"], "has no option 'rescale'"),

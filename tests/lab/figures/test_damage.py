@@ -89,7 +89,7 @@ def test_every_damage_is_named_before_anything_is_drawn(
     (results / name).write_bytes(damage((results / name).read_bytes()))
     status, said, errors = make_figures("demo")
     assert (status, said, errors.count("\n")) == (1, "", 1)
-    assert errors.startswith(f"Error: {results / name} was changed, by {results / SUMS}")
+    assert errors.startswith(f"Error: {results / name} was changed, according to {results / SUMS}")
     assert not any(results.glob("**/figures"))
 
 
@@ -109,4 +109,4 @@ def test_what_cannot_be_drawn_is_one_line_even_if_somebody_vouches_for_it(
     assert (status, errors.count("\n")) == (1, 1), errors
     assert errors.startswith(f"Error: {figure} cannot be made from {results} (")
     assert name in errors
-    assert ("is drawn as it is" in said) != listed
+    assert ("are drawn without a check" in said) != listed

@@ -38,7 +38,7 @@ def test_a_table_is_put_between_its_marks(place: str, link: str, tables: Path, t
 def test_a_mark_that_names_no_table_is_an_error(tables: Path, tmp_path: Path) -> None:
     page = tmp_path / "README.md"
     page.write_text("<!-- table:two -->\n<!-- end -->\n")
-    with pytest.raises(UserError, match=r"wants a table 'two', .*there are one"):
+    with pytest.raises(UserError, match=r"needs the table 'two', .*name one of one"):
         with_tables(page, tables.parents[1])
 
 

@@ -52,7 +52,7 @@ def test_a_folder_that_is_gone_is_said_to_be(happens: Callable[[Path], None], tm
     folder.mkdir()
     write_text(folder / "a", "x")
     happens(folder)
-    with pytest.raises(UserError, match=rf"The folder {folder} is gone: .* to begin anew") as caught:
+    with pytest.raises(UserError, match=rf"The folder {folder} no longer exists: .* to start over") as caught:
         write_text(folder / "a", "x")
     assert "room" not in str(caught.value)
 

@@ -56,7 +56,7 @@ def test_what_happened_is_named_and_taken_on_purpose(
     happens: Callable[[Path], None], words: str, name: str, results: Path
 ) -> None:
     happens(results / name)
-    with pytest.raises(UserError, match=rf"{name} {words}, by .*{SUMS}: put back") as caught:
+    with pytest.raises(UserError, match=rf"{name} {words}, according to .*{SUMS}: put back") as caught:
         check(results)
     assert "\n" not in str(caught.value)
     assert f"python scripts/checksums.py {results / name}" in str(caught.value)
@@ -75,7 +75,9 @@ def test_a_new_file_must_be_listed_and_what_is_no_data_need_not(results: Path) -
     assert check(results) == 3
     (results / "new.csv").write_text("x\n")
     changed(results / "a.csv")
-    with pytest.raises(UserError, match=r"a\.csv was changed, by .*, and 1 more"):
+    with pytest.raises(
+        UserError, match=r"a\.csv was changed, according to .* \(other files that do not fit it: 1\)"
+    ):
         check(results)
     refresh(results, [results / "new.csv", results / "a.csv", results / "tables/x.md", results / "../x.csv"])
     assert names(results) == ["a.csv", "b/one.npz", "b/two.csv", "new.csv"]
@@ -152,7 +154,7 @@ def test_after_a_conflict_one_command_makes_it_whole(
     results = merged(ours, theirs)
     for name in set(ours) & set(theirs):
         assert git(results, "checkout", "--theirs", name) == 0
-    with pytest.raises(UserError, match="after a conflict give python"):
+    with pytest.raises(UserError, match="after a merge conflict, run python"):
         check(results)
     refresh(results, [results / name for name in set(ours) & set(theirs)])
     assert check(results) == 12

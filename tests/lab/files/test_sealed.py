@@ -84,9 +84,12 @@ def has_three_steps(state: Any) -> bool:
     ("there", "said"),
     [
         (lambda path: None, ""),
-        (lambda path: torch.save(STATE, path), "does not carry its own hash, so it is not trusted and made"),
-        (lambda path: save_sealed(path, {"step": 4}), "holds something else than was expected there"),
-        (lambda path: save_sealed(path, [torch.ones(2)]), "holds something else than was expected there"),
+        (
+            lambda path: torch.save(STATE, path),
+            "does not carry its own hash, so it is not trusted and is made again",
+        ),
+        (lambda path: save_sealed(path, {"step": 4}), "does not hold the expected content"),
+        (lambda path: save_sealed(path, [torch.ones(2)]), "does not hold the expected content"),
     ],
 )
 def test_what_is_not_there_unsealed_or_something_else_is_made_anew_once(

@@ -218,7 +218,7 @@ def test_failures_show_their_last_message(page: Any) -> None:
     assert (
         "training diverged" in shown
         and "metrics.jsonl is damaged" in shown
-        and "The same command continues" in shown
+        and "Run the same command again to continue" in shown
     )
     assert page.locator("#failures .failure").count() == 3
 

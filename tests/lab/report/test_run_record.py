@@ -21,9 +21,9 @@ def test_every_run_is_found_once_and_in_order(runs: Path) -> None:
 
 def test_what_is_no_run_folder_is_none(root: Path, tmp_path: Path) -> None:
     """A config alone, and the config.yaml that W&B leaves inside a run."""
-    with pytest.raises(UserError, match=r"conf holds no run: make one"):
+    with pytest.raises(UserError, match=r"conf holds no run: start one"):
         find_runs([root / "conf"])
-    with pytest.raises(UserError, match=r"nowhere is no folder"):
+    with pytest.raises(UserError, match=r"nowhere is not a folder"):
         find_runs([tmp_path / "nowhere"])
     inside = tmp_path / "run" / "wandb" / "files"
     inside.mkdir(parents=True)

@@ -18,8 +18,9 @@ from ilc.gradients._example_terms.terms import ExampleTerms, undivided
 from ilc.gradients._example_terms.watched_layers import refuse_second_use
 
 _REMEDY = (
-    "use gradients='per_example_loss' (exact, one backward pass per example) or 'per_example_share' "
-    "(one pass, another vote), or GroupNorm, which does not mix examples"
+    "use gradients='per_example_loss' (exact, but one backward pass per example), use 'per_example_share' "
+    "(one pass, but the votes are defined differently), or replace BatchNorm by GroupNorm, which does not "
+    "mix examples"
 )
 
 Collect = Callable[[nn.Module, BatchNormRecord], None]
@@ -86,7 +87,9 @@ class TrackedBatchNorms:
         if not output.requires_grad:
             return None
         if type(layer) not in RULES:
-            raise UserError(f"the batch statistics of {self._names[layer]} cannot be followed: {_REMEDY}")
+            raise UserError(
+                f"per_example has no rule for the batch statistics of {self._names[layer]}: {_REMEDY}"
+            )
         one = TrackedBatchNorm(layer, x, output, lambda record: self._collect(layer, record))
         if x.requires_grad:
             self._fed_by[self._feeder_of(layer, x)] = one
@@ -101,12 +104,15 @@ class TrackedBatchNorms:
         if feeder is None or (type(feeder) is nn.Linear and x.ndim != 2):
             kinds = ", ".join(kind.__name__ for kind in BELOW_BATCH_NORM)
             raise UserError(
-                f"the batch statistics of {self._names[layer]} cannot be followed, as its input is not the "
-                f"very output of one of {kinds} with the same channels: {_REMEDY}"
+                f"per_example cannot follow the batch statistics of {self._names[layer]}, because its input "
+                f"is not the unchanged output of one of {kinds} with the same channels: {_REMEDY}"
             )
         if feeder in self._fed_by:
             name = self._names[feeder]
-            raise UserError(f"the statistics of both BatchNorms fed by {name} cannot be followed: {_REMEDY}")
+            raise UserError(
+                f"{name} feeds two BatchNorms, but per_example can follow the batch statistics of only one: "
+                f"{_REMEDY}"
+            )
         return feeder
 
     def start_local_pass(self) -> None:

@@ -20,8 +20,8 @@ def layers_of(model: nn.Module, trainable: dict[str, nn.Parameter]) -> dict[nn.M
     """The layers with trainable parameters of their own, each with its keys and the full names."""
     if any(hasattr(part, "_orig_mod") or part._compiled_call_impl is not None for part in model.modules()):
         raise UserError(
-            "votes per example cannot look inside a compiled model: give the one before torch.compile, or "
-            "use gradients='per_example_loss'"
+            "votes per example cannot look inside a compiled model: give the model from before "
+            "torch.compile, or use gradients='per_example_loss'"
         )
     layers: dict[nn.Module, dict[str, str]] = {}
     owners: dict[int, str] = {}
@@ -101,8 +101,9 @@ def check_first_axis(name: str, x: Tensor, delta: Tensor, n: int) -> None:
     """Raise UserError unless a layer's input and output have a row for each of ``n`` examples."""
     if not len(x) == len(delta) == n:
         raise UserError(
-            f"the first axis of what {name} gets has length {len(x)}, not that of the {n} examples (time "
-            "first, positions or a query looked up once), so its votes cannot be told apart: use "
+            f"the input and the output of {name} must have one row for each of the {n} examples, got "
+            f"{len(x)} and {len(delta)} rows, so that its votes cannot be told apart (this happens with time "
+            "on the first axis, or with positions or a query that are looked up once): use "
             "gradients='per_example_loss'"
         )
 

@@ -70,6 +70,7 @@ def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, t
         if not torch.allclose(last(1), last(0, 1), equal_nan=True):
             del known[_QUESTION]
             raise UserError(
-                "the loss keeps something from one call to the next, so that the risk of an example depends "
-                "on those before it: change it between the steps, or make it a buffer of the model"
+                "the loss keeps a value from one call to the next, so that the risk of an example depends "
+                "on the examples before it: change this value between the steps, or make it a buffer of the "
+                "model"
             )

@@ -46,13 +46,12 @@ def _not_trained(leaf: Tensor, name: str | None) -> str:
         return (
             f"the risk depends on a parameter of shape {tuple(leaf.shape)} that is not among "
             "model.parameters(), so nothing would train it: register it in the model, or set its "
-            "requires_grad to False. One that loss_fn uses may be a part of the model, which returns it or "
-            "what it makes of it beside its outputs"
+            "requires_grad to False. If loss_fn uses it, let the model return it beside its outputs"
         )
     return (
         f"loss_fn{name} is trainable but no parameter of the model, so it would get no gradient: make it a "
-        "part of the model, which returns it or what it makes of it beside its outputs for loss_fn to use, "
-        "or set its requires_grad to False"
+        "part of the model and let the model return it beside its outputs, so that loss_fn can use it, or "
+        "set its requires_grad to False"
     )
 
 
@@ -66,8 +65,8 @@ def _leaves(loss: Tensor) -> list[Tensor]:
         visited.add(node)
         if node.name() == "CheckpointFunctionBackward":
             raise UserError(
-                "activation checkpointing with use_reentrant=True gives gradients to loss.backward() only: "
-                "call torch.utils.checkpoint.checkpoint(..., use_reentrant=False)"
+                "activation checkpointing with use_reentrant=True works only with loss.backward(), which "
+                "ilc does not call: call torch.utils.checkpoint.checkpoint(..., use_reentrant=False)"
             )
         variable = getattr(node, "variable", None)
         if isinstance(variable, Tensor):

@@ -64,7 +64,7 @@ class MeanOfBuffers:
             check_still_one({name: buffers[key] for name, buffers, key in places})
             if now is None or now.shape != buffer.shape:
                 raise UserError(
-                    f"the forward pass changes the shape of the buffer {name}, so that there is no mean over "
+                    f"the forward pass changes the shape of the buffer {name}, so that it has no mean over "
                     "environments: give it its final shape from the start, or keep it outside the model"
                 )
             total.add_(change_of(start, now.detach()), alpha=n_environments)
@@ -95,8 +95,8 @@ def check_still_one(values: dict[str, Tensor | None]) -> None:
     """Raise UserError unless these buffers, which were one tensor, still are one."""
     if len(set(map(id, values.values()))) > 1:
         raise UserError(
-            f"{' and '.join(values)} are one buffer, and the forward pass assigns one of them anew: write it "
-            "in place (buffer.copy_(...)), so that they stay one"
+            f"{' and '.join(values)} are one buffer, but the forward pass assigns a new tensor to one of "
+            "them: write the new values in place (buffer.copy_(...)), so that they stay one buffer"
         )
 
 

@@ -94,8 +94,9 @@ def keep_mean_of_buffers(model: nn.Module, states: list[dict[str, Tensor]]) -> N
         per_environment = torch.cat([state[name] for state in states])
         if id(buffer) in entangled and bool((per_environment != buffer).any()):
             raise UserError(
-                f"the forward pass changes the buffer {name}, whose memory another buffer has too, and "
-                "gradients='vectorized' gives every environment a copy of each: use gradients='sequential'"
+                f"the forward pass changes the buffer {name}, which shares its memory with another buffer, "
+                "but gradients='vectorized' gives every environment a separate copy of each: use "
+                "gradients='sequential'"
             )
         if is_continuous(buffer):
             means[name] = per_environment.mean(0, dtype=wide_type(buffer.dtype))

@@ -62,17 +62,20 @@ def choose_way(
         return next(iter(answers.values()))
     reason = what_acts_on_gradients(model)
     if reason is not None:
-        _say_once(f"one environment after another, as {reason}")
+        _say_once(f"takes one environment after another, because {reason}")
         answers[sizes] = sequential
         return sequential
     compiled = _is_compiled(model)
     if not compiled and convolutions_are_faster_in_turn(model, loss_fn, inputs):
-        _say_once("one environment after another, as that is faster for convolutions of this size on a CPU")
+        _say_once(
+            "takes one environment after another, because this is faster for convolutions of this size on a "
+            "CPU"
+        )
         answers[sizes] = sequential
         return sequential
     ways = [way for way in faster if may_go_by_layers(model, inputs)]
     if ways and mixed:
-        _say_once("by torch.func, as autocast is on")
+        _say_once("uses torch.func, because autocast is on")
         ways = []
     found = by_func if compiled else _tried(model, loss_fn, inputs, targets, [*ways, by_func])
     if found is not None:
@@ -119,10 +122,10 @@ def _note_layers(
     tried: dict[object, bool] = findings(model, loss_fn).setdefault(LAYERS_TRIED, {})
     for reason in reasons:
         tried[len(tried)] = False
-        _say_once(f"by torch.func, as {reason}")
+        _say_once(f"uses torch.func, because {reason}")
     if by_layers:
         tried[len(tried)] = True
-        _say_once("layer by layer")
+        _say_once("goes layer by layer")
 
 
 def _is_compiled(model: nn.Module) -> bool:
@@ -132,4 +135,4 @@ def _is_compiled(model: nn.Module) -> bool:
 
 @cache
 def _say_once(how: str) -> None:
-    print(f"ilc: gradients='vectorized' goes {how}")
+    print(f"ilc: gradients='vectorized' {how}")

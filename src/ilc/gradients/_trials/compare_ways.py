@@ -84,7 +84,10 @@ def first_right_way(
         return Comparison(right or by_func, reasons, by_layers)
     if rounding_may_differ and rounding_decides(model, loss_fn, rows, passes):
         return Comparison(None, reasons, by_layers)
-    said = f"one environment after another, as torch.func leaves out what makes the gradient of {differs}"
+    said = (
+        "takes one environment after another, because torch.func leaves out a part of the gradient of "
+        f"{differs}"
+    )
     return Comparison(sequential, reasons, by_layers, said)
 
 
@@ -93,7 +96,7 @@ _FIRST_AXIS = "a layer's first axis is not the examples"
 
 
 def _other_gradient(name: str) -> str:
-    return f"layer by layer the gradient of {name} is another one (its examples seem to mix)"
+    return f"layer by layer the gradient of {name} would be different (its examples seem to mix)"
 
 
 def _difference(model: nn.Module, found: EnvironmentGradients, rows: ReferenceRows) -> str | None:

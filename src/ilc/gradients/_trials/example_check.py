@@ -51,8 +51,8 @@ def check_example_terms(
     for name, p in trainable_parameters(model).items():
         if p._backward_hooks:
             raise UserError(
-                f"a hook on {name} acts on its gradient, and the votes per example do not pass through it: "
-                "use gradients='per_example_loss'"
+                f"a hook on {name} changes its gradient, but the votes per example do not pass through "
+                "hooks: use gradients='per_example_loss'"
             )
     with trial_passes(model, loss_fn, inputs) as passes:
         finite = _finite_examples(model, loss_fn, inputs, targets, passes)

@@ -60,9 +60,9 @@ def sums_agree(
             if _first_that_differs(gradient_of_batch(), gradients) is not None:
                 return False
     raise UserError(
-        f"the votes per example for {list(statistics)[differs]} do not add up to its gradient: the model "
-        "uses it outside the layer that has it, or a hook changes what passes. Use "
-        "gradients='per_example_loss'"
+        f"the votes per example for {list(statistics)[differs]} do not add up to its gradient, because the "
+        "model uses it outside the layer that owns it, or because a hook changes a value on its way through "
+        "the layers: use gradients='per_example_loss'"
     )
 
 

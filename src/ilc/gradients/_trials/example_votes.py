@@ -77,9 +77,10 @@ def _votes_of_few_agree(
             if rounding_may_differ and nudge_shows(model, partial(rows_of, seed), rows, tolerance, seed):
                 return False
             raise UserError(
-                f"the votes per example for {different} are not the gradients of the examples' own risks: "
-                "examples mix other than by BatchNorm, or a layer's first axis is not the examples (time "
-                "first, positions or a query looked up once). Use gradients='per_example_loss'"
+                f"the votes per example for {different} are not the gradients of the examples' own risks. "
+                "Either something other than BatchNorm mixes the examples, or the first axis of a layer "
+                "does not hold them (this happens with time on the first axis, or with positions or a query "
+                "that are looked up once): use gradients='per_example_loss'"
             )
         if not draws:
             break

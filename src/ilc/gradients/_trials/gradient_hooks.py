@@ -20,5 +20,5 @@ def what_acts_on_gradients(model: nn.Module) -> str | None:
     if any(p._backward_hooks for p in model.parameters()):
         return "hooks act on gradients"
     if any(getattr(module, "scale_grad_by_freq", False) is True for module in modules):
-        return "scale_grad_by_freq counts in each batch"
+        return "scale_grad_by_freq counts indices in each batch"
     return None

@@ -177,17 +177,19 @@ def _try_both_orders(
 def _message(what: str, training: bool) -> str:
     if what.startswith("loss_fn"):
         return (
-            f"the loss changes {what}, and what one environment leaves there reaches the risk of the next: "
-            "change it between the steps, or make it a buffer of the model, which every environment finds "
-            "alike"
+            f"the loss changes {what}, so that the risk of one environment depends on the environment before "
+            "it: change it between the steps, or make it a buffer of the model, because every environment "
+            "starts with the same buffers"
         )
     if training:
         return (
-            f"the forward pass changes {what}, and what one environment leaves there reaches the next: "
-            "make it a buffer (register_buffer), which every environment finds alike, keep it outside the "
-            "model, or, if only the first pass makes it, call the model once before training"
+            f"the forward pass changes {what}, so that one environment depends on the environment before it: "
+            "make it a buffer (register_buffer), because every environment starts with the same buffers, or "
+            "keep it outside the model. If only the first pass makes it, call the model once before "
+            "training"
         )
     return (
-        f"the forward pass changes {what} in evaluation mode, and what one environment leaves there "
-        "reaches the next: call model.train(), where buffers are followed, or change it outside the pass"
+        f"the forward pass changes {what} in evaluation mode, so that one environment depends on the "
+        "environment before it: call model.train(), because then every environment starts with the same "
+        "buffers, or change it outside the pass"
     )

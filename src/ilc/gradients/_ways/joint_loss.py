@@ -64,8 +64,8 @@ def joint_loss_gradients(
     """
     if gradients not in ("vectorized", "sequential"):
         raise UserError(
-            f"{type(aggregator).__name__} looks at whole environments environments: take "
-            f"gradients='vectorized' or 'sequential' instead of {gradients!r}"
+            f"{type(aggregator).__name__} needs whole environments: take gradients='vectorized' or "
+            f"'sequential' instead of {gradients!r}"
         )
     parameters = trainable_parameters(model)
     at_once = not isinstance(inputs, list) and len(inputs) > 0

@@ -38,13 +38,14 @@ class DomainAdversarial(TrainingMethod):
             raise UserError("aggregator=dann and model=dann need each other: choose both, or neither")
         if data.targets_are != "classes":
             raise UserError(
-                f"aggregator=dann needs classes as targets, and this dataset's are {data.targets_are}: "
-                "choose another aggregator"
+                "aggregator=dann needs classes as targets, but the targets of this dataset are "
+                f"{data.targets_are}: choose another aggregator"
             )
         if model.n_environments != data.n_environments:
             raise UserError(
-                f"model.n_environments must be the dataset's {data.n_environments}, "
-                f"got {model.n_environments}: leave it out, or set dataset.n_environments"
+                "model.n_environments must equal the number of environments of the dataset, which is "
+                f"{data.n_environments}, got {model.n_environments}: leave it out, or set "
+                "dataset.n_environments"
             )
 
     def prepare_targets(self, targets: Tensor) -> Tensor:
@@ -67,8 +68,8 @@ class DomainAdversarial(TrainingMethod):
         def risk_and_domain_risk(outputs: Any, targets: Tensor) -> Objective:
             if not isinstance(outputs, DomainAdversarialOutputs):
                 raise UserError(
-                    "aggregator=dann needs a model that tells environments apart: add model=dann, or return "
-                    "lab.models.DomainAdversarialOutputs in training"
+                    "aggregator=dann needs a model that tells environments apart: add model=dann, or let "
+                    "your model return lab.models.DomainAdversarialOutputs in training"
                 )
             label_risk = risk(outputs.labels, targets[:, 0])
             domain_risk = F.cross_entropy(outputs.domains, targets[:, 1])

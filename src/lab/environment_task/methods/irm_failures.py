@@ -38,14 +38,16 @@ def known_failure(
 
 WARNINGS = {
     "too_weak": (
-        "the IRM penalty is too weak: with a risk of {risk:.3g} and a penalty of {penalty:.2g} some "
-        "environment would still gain from rescaling the classifier, so this is plain training's solution "
-        "or on the way from it. Raise aggregator.penalty_weight, or train for longer after it has risen"
+        "the IRM penalty is too weak: at a risk of {risk:.3g} and a penalty of {penalty:.2g}, some "
+        "environment would still gain from rescaling the classifier. So the model has the solution of plain "
+        "training, or has only begun to leave it. Raise aggregator.penalty_weight, or train longer after "
+        "the weight has risen"
     ),
     "collapsed": (
         "the outputs have collapsed to a constant: the penalty is {penalty:.2g}, but with a risk of "
-        "{risk:.3g} the model is no better than one that says the same everywhere. Begin as plain training "
-        "(aggregator.schedule=step, later), or lower aggregator.penalty_weight"
+        "{risk:.3g} the model is no better than a model with the same output for every input. Start with "
+        "plain training for longer (aggregator.schedule=step with more aggregator.schedule_steps), or lower "
+        "aggregator.penalty_weight"
     ),
 }
 """The message about each failure, with fields for the risk and the penalty."""

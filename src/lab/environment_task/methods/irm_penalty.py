@@ -105,9 +105,9 @@ class IrmPenalty(TrainingMethod):
         """The message for a penalty that is NaN or infinite at the step after ``steps_taken``."""
         return (
             f"training diverged: the IRM penalty is not finite at step {steps_taken + 1}, where its weight "
-            f"is {self.schedule(steps_taken):g} and the learning rate {lr:g}. Take a smaller "
+            f"is {self.schedule(steps_taken):g} and the learning rate is {lr:g}. Take a smaller "
             "aggregator.penalty_weight or optimizer.lr, or let the weight grow with "
-            "aggregator.schedule=ramp. What was written before stays as it is"
+            "aggregator.schedule=ramp. The files written so far stay as they are"
         )
 
     def metrics(self, model: nn.Module, data: Environments, risk: Risk) -> Metrics:

@@ -35,7 +35,7 @@ class MicroBatchMethod(TrainingMethod):
     def __init__(self, n_micro_batches: int) -> None:
         super().__init__(Mean())
         if not isinstance(n_micro_batches, int) or n_micro_batches < 2:
-            raise UserError(f"n_micro_batches must be a whole number, at least 2, got {n_micro_batches!r}")
+            raise UserError(f"n_micro_batches must be a whole number of at least 2, got {n_micro_batches!r}")
         self.n_micro_batches = n_micro_batches
 
     def combine(self, gradients: Tensor) -> tuple[Tensor | None, float]:
@@ -52,14 +52,21 @@ class MicroBatchMethod(TrainingMethod):
         if options.batches is not None or options.gradients != "sequential":
             raise UserError(
                 f"aggregator={self.name} splits batches of random examples and takes the parts one after "
-                f"another: gradients=sequential and no dataset.batches, got gradients={options.gradients}"
+                "another, so it needs gradients=sequential and no dataset.batches, got "
+                f"gradients={options.gradients} and dataset.batches={options.batches}"
             )
         if current().size > 1:
-            raise UserError(f"aggregator={self.name} compares whole gradients, in one process only")
+            raise UserError(
+                f"aggregator={self.name} compares whole gradients, so one process must have them all: start "
+                "it without torchrun"
+            )
         batches = ExampleBatches(data, options.batch_size, options.generator, options.device)
         size = options.batch_size
         if size is not None and size < self.n_micro_batches:
-            raise UserError(f"dataset.batch_size={size} cannot be split into {self.n_micro_batches} parts")
+            raise UserError(
+                f"dataset.batch_size={size} cannot be split into {self.n_micro_batches} parts: choose at "
+                f"least {self.n_micro_batches}"
+            )
         return batches
 
     def backward(

@@ -50,7 +50,7 @@ class TemporalMask(TrainingMethod):
         if options.batches not in (None, "one_environment"):
             raise UserError(
                 f"aggregator={self.name} compares the environments over time, so every batch must come from "
-                f"one of them: dataset.batches=one_environment instead of {options.batches}"
+                f"one environment: take dataset.batches=one_environment instead of {options.batches}"
             )
         if options.gradients not in ("vectorized", "sequential"):
             raise UserError(
@@ -67,8 +67,8 @@ class TemporalMask(TrainingMethod):
         """
         if not isinstance(configured, optim.Adam) or isinstance(configured, CautiousAdam):
             raise UserError(
-                f"aggregator={self.name} is a kind of Adam and takes its lr and betas from optimizer=adam, "
-                f"got {type(configured).__name__}"
+                f"aggregator={self.name} is a form of Adam and takes its lr and betas from optimizer=adam, "
+                f"got {type(configured).__name__}: choose optimizer=adam"
             )
         return TemporalMaskAdam(
             parameters,

@@ -63,7 +63,7 @@ def collect(folder: Path, options: CollectionOptions, expert: Expert) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / f"{path.name}.lock"):
             if (path / MANIFEST).exists() and "sha256" not in read_manifest(path, wanted):
-                print(f"{path} has no hashes of its files, so they are not trusted and collected anew")
+                print(f"{path} has no hashes of its files, so they are not trusted and are collected again")
                 shutil.rmtree(path)
             if not (path / MANIFEST).exists():
                 if path.exists():
@@ -188,9 +188,9 @@ def _check_room(part: Path, options: CollectionOptions) -> None:
     free = shutil.disk_usage(part.parent).free
     if needed > free:
         raise UserError(
-            f"the CoinRun states of this size take {needed / 1e9:,.1f} GB below {part.parent}, where "
-            f"{free / 1e9:,.1f} GB are free: make room, or choose another folder with "
-            "data_dir=... or a smaller dataset.examples_per_environment"
+            f"the CoinRun states of this size take {needed / 1e9:,.1f} GB below {part.parent}, but only "
+            f"{free / 1e9:,.1f} GB are free there: make room, or choose another folder with data_dir=... or "
+            "a smaller dataset.examples_per_environment"
         )
 
 

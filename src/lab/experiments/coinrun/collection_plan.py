@@ -55,8 +55,9 @@ class CollectionOptions:
             and self.seed >= 0
         ):
             raise UserError(
-                f"CoinRun has {len(CLONING_TRAIN)} training, {len(CLONING_TEST)} test and "
-                f"{len(CLONING_VALIDATION)} validation levels and needs states and a seed from 0, got {self}"
+                f"CoinRun has {len(CLONING_TRAIN)} training levels, {len(CLONING_TEST)} test levels and "
+                f"{len(CLONING_VALIDATION)} validation levels: choose no more than these, at least one state "
+                f"per level and a seed of at least 0, got {self}"
             )
 
 

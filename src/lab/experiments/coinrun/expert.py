@@ -62,7 +62,7 @@ def load_expert(folder: Path = SHIPPED) -> Expert:
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 != sheet["sha256"]:
         raise UserError(
-            f"{folder / 'expert.pt'} is damaged: its SHA-256 begins with {sha256[:12]}, expert.json says "
+            f"{folder / 'expert.pt'} is damaged: its SHA-256 begins with {sha256[:12]}, but expert.json says "
             f"{sheet['sha256'][:12]}. Take both files from the repository again"
         )
     network = ExpertNetwork(sheet["width"], sheet["features"], sheet["blocks"])

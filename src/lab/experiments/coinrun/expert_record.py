@@ -51,8 +51,8 @@ class ExpertRecord(BaseCallback):
             raise
         except Exception as error:
             raise UserError(
-                f"{path} cannot be continued from ({type(error).__name__}): it is damaged or of another "
-                f"network. Put back a copy, or remove {self._folder} to start over"
+                f"training cannot continue from {path} ({type(error).__name__}): the file is damaged or "
+                f"belongs to another network. Put back a copy, or remove {self._folder} to start over"
             ) from error
         model.num_timesteps = self._saved_at = state["frames"]
         returns = self._environment.ret_rms

@@ -50,7 +50,7 @@ class EntropyBonus(NoTeacher):
         self.weight = entropy_weight
         if not hasattr(problem, "entropy"):
             raise UserError(
-                "method=entropy_bonus needs a problem whose outputs are classes: dataset=noisy_labels"
+                "method=entropy_bonus needs a problem whose outputs are classes: choose dataset=noisy_labels"
             )
 
     def loss(self, outputs: Tensor, hidden: Any, examples: Examples, signal: Any) -> Tensor:
@@ -67,7 +67,7 @@ class Auxiliary(NoTeacher):
         self.weight = auxiliary_weight
         if not hasattr(problem, "auxiliary_head"):
             raise UserError(
-                "method=auxiliary needs a problem with a head that predicts the privileged data: "
+                "method=auxiliary needs a problem with a head that predicts the privileged data: choose "
                 "dataset=noisy_privileged or mujoco_returns"
             )
         self.student = _TwoHeads(self.student, problem.auxiliary_head())

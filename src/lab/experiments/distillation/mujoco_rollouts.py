@@ -53,7 +53,7 @@ def rollouts(folder: Path, environment: str, n: int, seed: int) -> tuple[Arrays,
                 _keep(path, _play(environment, n, seed))
     except OSError as error:
         raise UserError(
-            f"cannot write {path}: {error.strerror}; choose another folder, data_dir=..."
+            f"cannot write {path}: {error.strerror}. Choose another folder with data_dir=..."
         ) from error
     return _loaded(path, n)
 
@@ -77,7 +77,7 @@ def _loaded(path: Path, n: int) -> tuple[Arrays, str]:
         arrays = {}
         for name, expected in hashes.items():
             if hashlib.sha256((path / f"{name}.npy").read_bytes()).hexdigest() != expected:
-                raise UserError(f"{path / name}.npy is not what was written: {remedy}")
+                raise UserError(f"{path / name}.npy was changed after it was written: {remedy}")
             arrays[name] = np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             if (
                 arrays[name].dtype != np.float32
@@ -94,7 +94,9 @@ def _play(name: str, n: int, seed: int) -> Arrays:
         import gymnasium
         import mujoco  # type: ignore[import-untyped]  # noqa: F401 - gymnasium's own message says less
     except ImportError as error:
-        raise UserError("dataset=mujoco_returns needs MuJoCo: pip install 'gymnasium[mujoco]'") from error
+        raise UserError(
+            "dataset=mujoco_returns needs MuJoCo, which is not installed: run pip install 'gymnasium[mujoco]'"
+        ) from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about newer versions, which end episodes differently
         game = gymnasium.make(name, disable_env_checker=True).unwrapped

@@ -38,9 +38,8 @@ class OptimizerOptions:
             raise UserError(f"an optimizer's kind must be adam or sgd, got {self.kind!r}")
         if not (0 < self.lr < LARGEST and 0 <= self.momentum < 1 and 0 <= self.weight_decay < LARGEST):
             raise UserError(
-                "an optimizer needs lr above 0, momentum in [0, 1) and weight_decay of at least 0, none "
-                "beyond 32-bit numbers, got "
-                f"{self.lr}, {self.momentum} and {self.weight_decay}"
+                "an optimizer needs lr above 0, momentum in [0, 1) and weight_decay of at least 0, and all "
+                f"three must fit into 32-bit numbers, got {self.lr}, {self.momentum} and {self.weight_decay}"
             )
 
     def functional(self) -> FunctionalOptimizer:

@@ -79,8 +79,8 @@ class DistillationTask:
             )
         if teaching.carried and inner != student:
             raise UserError(
-                "inner must be the student's optimizer where teaching.carried=true hands over its state: "
-                "give both the same values, or set teaching.carried=false"
+                "inner and student must be equal optimizers with teaching.carried=true, because the state "
+                "of one is passed to the other: give both the same values, or set teaching.carried=false"
             )
         self.problem: Problem = dataset.build(seed=run.seed, data_dir=run.data_dir, n_seeds=n_seeds)
         self.data = self.problem.data

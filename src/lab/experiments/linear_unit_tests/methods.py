@@ -120,7 +120,10 @@ def by_aggregator(aggregator: Aggregator) -> Direction:
     if isinstance(aggregator, Weighting):
         return by_weights(aggregator)
     if isinstance(aggregator, JointAggregator):
-        raise UserError(f"linear unit tests cannot do {type(aggregator).__name__} with method=null")
+        raise UserError(
+            f"linear unit tests with method=null do not support {type(aggregator).__name__}, which needs "
+            "more than gradients and risks: choose another aggregator"
+        )
 
     def direction(risk: Risk, weights: Tensor, options: Options) -> Tensor:
         return aggregator(risk.at(weights).gradients.transpose(0, 1))

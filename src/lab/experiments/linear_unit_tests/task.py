@@ -68,7 +68,10 @@ class LinearUnitTestsTask:
         if method is not None and method not in METHODS:
             raise UserError(f"method must be one of {', '.join(METHODS)}, or null, got {method!r}")
         if method is not None and aggregator.name != "mean":
-            raise UserError(f"method={method} has no use for aggregator={aggregator.name}: add method=null")
+            raise UserError(
+                f"method={method} does not use aggregator={aggregator.name}: add method=null to train with "
+                "this aggregator"
+            )
         if n_draws < 1 or steps_per_epoch < 1:
             raise UserError(
                 f"n_draws and steps_per_epoch must be at least 1, got {n_draws} and {steps_per_epoch}"

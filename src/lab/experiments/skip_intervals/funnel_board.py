@@ -154,7 +154,7 @@ class FunnelBoard:
                     break
             else:
                 raise UserError(
-                    f"on {MOST_BOARDS} boards in a row the ball ends on no platform, or on two: take fewer "
+                    f"the ball ended on no platform, or on two, on {MOST_BOARDS} boards in a row: take fewer "
                     f"dataset.rows or a smaller dataset.rest, got {self.rows} and {self.rest}"
                 )
             frames = self._frames(course, places)

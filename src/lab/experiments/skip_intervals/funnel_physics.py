@@ -63,7 +63,9 @@ def fall(course: Course, radius: float, bounciness: Bounciness, rest: int) -> tu
     try:
         import pymunk
     except ImportError as error:
-        raise UserError("dataset=funnel_board needs pymunk: pip install 'ilc[funnels]'") from error
+        raise UserError(
+            "dataset=funnel_board needs pymunk, which is not installed: run pip install 'ilc[funnels]'"
+        ) from error
     space = pymunk.Space()
     space.gravity = (0.0, -GRAVITY)
     ball = pymunk.Body(1.0, pymunk.moment_for_circle(1.0, 0.0, radius))

@@ -41,7 +41,10 @@ def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
             raise _too_many(side, rooms)
     pairs = [(own, other) for own in ways for other in ways if not set(own) & set(other)]
     if not pairs:
-        raise UserError(f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}")
+        raise UserError(
+            f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}: take a larger "
+            "dataset.side or fewer dataset.rooms"
+        )
     plans = np.array(pairs, dtype=np.int64).reshape(-1, 2, rooms, 2)
     nearer = np.stack([_nearer(plans, plans[:, 0, 0] * 2), _nearer(plans, plans[:, 0, :2].sum(1))], 1)
     kinds, kind, counts = np.unique(nearer, axis=0, return_inverse=True, return_counts=True)
@@ -51,16 +54,17 @@ def layouts(side: int, rooms: int) -> tuple[Ints, NDArray[np.float64]]:
     weights = np.minimum(1.0, opposite / counts)[kind]
     if not weights.any():
         raise UserError(
-            f"on a grid of dataset.side={side} with dataset.rooms={rooms} the dead end nearest the first "
-            "door is always the runner's own, which tells the label: take dataset.rooms of at least 3"
+            f"on a grid of dataset.side={side} with dataset.rooms={rooms} the dead end nearest to the first "
+            "door is always the runner's own, and this reveals the label: take dataset.rooms of at least 3"
         )
     return plans, weights / weights.sum()
 
 
 def _too_many(side: int, rooms: int) -> UserError:
     return UserError(
-        f"dataset.side={side} and dataset.rooms={rooms} have more than {MOST_WAYS} ways, of which every pair "
-        "is looked through: take a smaller dataset.side or fewer dataset.rooms (such as 3 and 4, or 5 and 4)"
+        f"dataset.side={side} and dataset.rooms={rooms} allow more than {MOST_WAYS} ways, and every pair of "
+        "ways has to be checked: take a smaller dataset.side or fewer dataset.rooms (such as 3 and 4, or 5 "
+        "and 4)"
     )
 
 

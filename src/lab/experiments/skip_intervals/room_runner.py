@@ -92,7 +92,10 @@ class RoomRunner:
                 f"got {list(forces)}, {dt} and drag={drag}"
             )
         if not 2 <= rooms <= side * side // 2:
-            raise UserError(f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}")
+            raise UserError(
+                f"two ways of dataset.rooms={rooms} do not fit on a grid of dataset.side={side}: take a "
+                "larger dataset.side or fewer dataset.rooms"
+            )
         layouts(side, rooms)  # This call raises an error now if no layout fits.
         self.rooms, self.sizes = rooms, RoomSizes(side, room_size, wall, agent)
         self.forces, self.drag, self.noise, self.dt = list(forces), drag, noise, dt

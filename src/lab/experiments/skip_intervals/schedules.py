@@ -31,9 +31,11 @@ class Stages:
     def __post_init__(self) -> None:
         lengths = {len(values) for values in (self.shares, self.calls, self.batch_sizes, self.lr)}
         if len(lengths) != 1 or 0 in lengths:
-            raise UserError("stages.shares, calls, batch_sizes and lr must be lists of one length")
+            raise UserError("stages.shares, calls, batch_sizes and lr must be lists of equal length")
         if min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-6:
-            raise UserError(f"stages.shares must be of at least 0 and sum to 1, got {list(self.shares)}")
+            raise UserError(
+                f"stages.shares must be numbers of at least 0 that sum to 1, got {list(self.shares)}"
+            )
         if min(self.calls) < 0 or min(self.batch_sizes) < 1 or min(self.lr) <= 0:
             raise UserError(
                 "stages.calls must be at least 0, batch_sizes at least 1 and lr above 0, got "

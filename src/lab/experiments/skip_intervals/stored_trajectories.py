@@ -34,7 +34,7 @@ def stored_trajectories(
     path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.pt"
 
     def made() -> dict[str, Any]:
-        print(f"{name}: making trajectories, to be kept in {path}", flush=True)
+        print(f"{name}: making trajectories, which are then kept in {path}", flush=True)
         return {"parameters": text, **_packed(make())}
 
     try:
@@ -44,7 +44,7 @@ def stored_trajectories(
             )
     except OSError as error:
         raise UserError(
-            f"cannot write {path}: {error.strerror}; choose another folder, data_dir=..."
+            f"cannot write {path}: {error.strerror}. Choose another folder with data_dir=..."
         ) from error
     digest = hashlib.sha256()
     for key in ("bits", "lengths", "labels"):

@@ -76,7 +76,8 @@ class SkipIntervalsTask:
         self.data = self.domain.data
         if perturbed_share and self.data.perturbed is None:
             raise UserError(
-                "perturbed_share needs perturbed trajectories: dataset=funnel_board dataset.perturbed=true"
+                "perturbed_share needs perturbed trajectories: set dataset=funnel_board and "
+                "dataset.perturbed=true"
             )
         self.training, self.validation = self.data.training.to(device), self.data.validation.to(device)
         self.perturbed = self.training if self.data.perturbed is None else self.data.perturbed.to(device)
@@ -131,7 +132,7 @@ class SkipIntervalsTask:
         if not math.isfinite(total):
             raise UserError(
                 f"the loss is not finite between steps {self.step - self.steps_per_epoch} and {self.step}: "
-                "choose smaller stages.lr"
+                "choose a smaller stages.lr"
             )
         return {
             "train/loss": total / self.steps_per_epoch,

@@ -58,7 +58,8 @@ def linear_sem_solutions(runs: Path, n_seeds: int) -> Iterator[LinearSemSolution
     """
     if not runs.is_file():
         raise UserError(
-            f"no linear_sem solutions at {runs}: `python scripts/study.py --list` says how to make them"
+            f"there are no linear_sem solutions at {runs}: `python scripts/study.py --list` says how to make "
+            "them"
         )
     table = pd.read_csv(runs)
     missing = [name for name in ("aggregator", "seed", "step", TEST, *WEIGHTS) if name not in table]

@@ -63,7 +63,10 @@ class Problem:
             UserError: the problem has no outputs to scale.
         """
         if self.irm_weight is None:
-            raise UserError(f"the {self.name} has no outputs to scale, hence no IRM: choose another method")
+            raise UserError(
+                f"the {self.name} has no outputs to scale, so that IRM is not defined for it: choose another "
+                "method"
+            )
         weight = self.irm_weight
 
         def objective(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:

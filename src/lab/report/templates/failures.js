@@ -1,7 +1,7 @@
 // What went wrong, in its own words.
 const WITHOUT_WORDS = {
-  stopped: "Not done, and no process is in its folder: it was stopped or killed. The same command continues.",
-  failed: "It failed without a word.",
+  stopped: "The run is not done and no process works in its folder, so it was stopped or killed. Run the same command again to continue.",
+  failed: "It failed without a message.",
   damaged: "It cannot be read.",
 };
 

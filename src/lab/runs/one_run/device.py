@@ -25,7 +25,9 @@ def choose_device(name: str, threads: int | None) -> torch.device:
     if name not in CHOICES:
         raise UserError(f"device must be one of {', '.join(CHOICES)}, got {name!r}")
     if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("device=cuda, but no CUDA device can be used here: take device=auto or device=cpu")
+        raise UserError(
+            "device=cuda needs a CUDA device, but none can be used here: take device=auto or device=cpu"
+        )
     if threads is not None:
         if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
             raise UserError(
@@ -45,8 +47,8 @@ def _take_one_of_several(local_rank: int) -> None:
     there = torch.cuda.device_count()
     if local_rank >= there:
         raise UserError(
-            f"process {local_rank + 1} of this machine has no CUDA device of its own, there are {there}: "
-            f"take --nproc_per_node={there} or device=cpu"
+            f"process {local_rank + 1} of this machine needs a CUDA device of its own, but there are only "
+            f"{there}: take --nproc_per_node={there} or device=cpu"
         )
     torch.cuda.set_device(local_rank)
 

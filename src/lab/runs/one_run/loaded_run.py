@@ -117,9 +117,9 @@ def _selected(folder: Path, evaluation: Metrics) -> dict[str, Any]:
     selected = read_selected(folder)
     if selected is None or selected["step"] != evaluation["step"]:
         raise UserError(
-            f"{folder / SELECTED} does not have the weights that trainer.selection chose, those of step "
-            f"{evaluation['step']}: give the run's command again, or, of a run that was done before such "
-            f"weights were kept, {remedy(folder)}"
+            f"{folder / SELECTED} does not have the weights of step {evaluation['step']}, which "
+            "trainer.selection chose: give the run's command again. If the run was done before such weights "
+            f"were kept, {remedy(folder)}"
         )
     weights: dict[str, Any] = selected["model"]
     return weights

@@ -30,7 +30,8 @@ def weights_sha256(task: Task) -> str | None:
 def nothing_moved(n_steps: int) -> str:
     """The warning for a run whose parameters are the same as before its first step."""
     return (
-        f"nothing moved: after {n_steps} steps every parameter is what it was before the first one. The "
-        "updates are zero (see mask/density), or too small for the parameters (optimizer.lr), or "
-        "the squares of the gradients leave float32"
+        f"nothing moved: after {n_steps} steps every parameter still has its value from before the first "
+        "step. Perhaps the updates are zero (see mask/density), they are too small for the parameters "
+        "(raise optimizer.lr), or the squares of the gradients are outside the range of float32 (scale the "
+        "data)"
     )

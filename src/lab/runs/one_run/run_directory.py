@@ -132,7 +132,9 @@ class RunDirectory:
         except OSError as error:
             raise UserError(cannot_write(path, error)) from error
         if written != len(line):
-            raise UserError(f"cannot write {path}: no room left. Make room and give the same command")
+            raise UserError(
+                f"cannot write {path}: no room is left. Make room and give the same command again"
+            )
 
     def save_pictures(self, pictures: Mapping[str, bytes]) -> list[Path]:
         """Write PNG files, in place of older ones of the same names; return their paths.
@@ -207,16 +209,16 @@ class RunDirectory:
         if "config" not in state and not (self.path / run_files.CONFIG).exists():
             missing = self.path / run_files.CONFIG
             raise UserError(
-                f"{missing} is missing, and the checkpoint does not say what it is of: "
+                f"{missing} is missing, and the checkpoint does not name its experiment: "
                 f"{run_files.remedy(self.path)}"
             )
         self._check_same_experiment(state.get("config", self._experiment))
         there = state.get("data", data)
         if there != data:
             raise UserError(
-                f"{self.path} began on {_in_words(there)} and finds {_in_words(data)} now: a run continues "
-                "only on the data it began with. Bring that back (data_dir=...), or choose another "
-                "hydra.run.dir=... to begin anew"
+                f"{self.path} began with the data {_in_words(there)}, but finds {_in_words(data)} now, and a "
+                "run continues only with the data that it began with: bring them back (data_dir=...), or "
+                "choose another hydra.run.dir=... to start over"
             )
         return state
 

@@ -103,7 +103,7 @@ def read_metrics(folder: Path, first: int | None = None, sha256: str | None = No
     def understood(text: str) -> list[dict[str, Any]]:
         lines = text.splitlines(keepends=True)[:first]
         if first is not None and len(lines) < first:
-            raise ValueError(f"it holds {len(lines)} evaluations, the checkpoint was made after {first}")
+            raise ValueError(f"it holds {len(lines)} evaluations, but the checkpoint was made after {first}")
         if sha256 is not None and _hash("".join(lines).encode()) != sha256:
             raise ValueError("it was changed after the checkpoint was made")
         return [_object(json.loads(line), "step") for line in lines]
@@ -130,7 +130,7 @@ def read_checkpoint(folder: Path) -> dict[str, Any] | None:
     if not isinstance(state, dict) or not all(
         isinstance(state.get(key), kind) for key, kind in _OF_A_CHECKPOINT.items()
     ):
-        raise UserError(f"{path} is no checkpoint of a run: {remedy(folder)}")
+        raise UserError(f"{path} is not the checkpoint of a run: {remedy(folder)}")
     return state
 
 
@@ -182,7 +182,7 @@ def _expected(folder: Path, name: str) -> str | None:
     try:
         return str(_object(json.loads(text), name)[name])
     except ValueError as error:
-        raise ValueError(f"the hash that {path} should have of it cannot be read") from error
+        raise ValueError(f"its hash in {path} cannot be read") from error
 
 
 def _object(values: Any, *needed: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         device = choose_device(options.device, options.threads)
         directory = RunDirectory(path, content, processes.is_writer)
         if directory.is_done:
-            print(f"{options.title}: done before, nothing to do")
+            print(f"{options.title}: the run is done already, so there is nothing to do")
             summary = read_summary(path)
             print(_reached(options.title, summary))
             return summary
@@ -90,8 +90,8 @@ def _limits_of_numbers_explained() -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if "without overflow" in str(error):
             raise UserError(
-                f"training diverged: a step multiplies by a number that leaves float32 ({error}). Take a "
-                "smaller optimizer.lr. What was written before stays as it is"
+                f"training diverged: a step multiplies by a number that is too large for float32 ({error}). "
+                "Take a smaller optimizer.lr. The files written so far stay as they are"
             ) from error
         # torch has an own type for CUDA only. On the CPU the words of the error decide.
         if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
@@ -114,7 +114,7 @@ class _Run:
         if processes.size > 1 and not getattr(options.task, "shares_steps", False):
             raise UserError(
                 f"experiment={options.name} cannot share its steps among {processes.size} processes: start "
-                "it without torchrun. Several runs at a time are what scripts/run_many.py is for"
+                "it without torchrun. To make several runs at a time, use scripts/run_many.py"
             )
         seed_everything(seed_for(options.seed, "run"))
         self._task: Task = options.build_task(device)
@@ -139,8 +139,8 @@ class _Run:
         self._evaluations = self._directory.keep_metrics(checkpoint)
         if len(set(self._processes.gathered(self._task.step))) > 1:
             raise UserError(
-                f"the processes do not find the same checkpoint in {self._directory.path}: choose a folder "
-                "that all of them see, hydra.run.dir=..., on a file system that the machines share"
+                f"the processes do not find the same checkpoint in {self._directory.path}: set "
+                "hydra.run.dir=... to a folder on a file system that all of them share"
             )
 
     def go(self, command: str) -> dict[str, Any]:
@@ -209,7 +209,7 @@ class _Run:
             name = stop_requested() or "a signal to another process"
             where = f"epoch {self._epoch}, step {self._task.step}"
             print(
-                f"Stopped by {name} after {where}; nothing is lost, the same command continues: "
+                f"Stopped by {name} after {where}; nothing is lost. Run the same command again to continue: "
                 f"{self._directory.path}",
                 file=sys.stderr,
             )

@@ -77,7 +77,7 @@ def do(content: bytes) -> bytes:
         result = "error", str(error)
     except OSError as error:
         where = error.filename or "a file"
-        result = "error", f"{where}: {error.strerror or error}. Check that it is there and has room"
+        result = "error", f"{where}: {error.strerror or error}. Check that it exists and that there is room"
     except BaseException:
         result = "defect", traceback.format_exc()
     print(result[1], file=sys.stderr)

@@ -137,5 +137,5 @@ class _Worker:
         self.process.join()
         status = self.process.exitcode
         how = "asked to stop" if status == STOPPED else "ended"
-        why = "" if status == STOPPED else f" (exit status {status}; was memory short?)"
-        return UserError(f"its process was {how} from outside{why}. The same command continues")
+        why = "" if status == STOPPED else f" (exit status {status}, perhaps because memory was short)"
+        return UserError(f"its process was {how} from outside{why}. Run the same command again to continue")

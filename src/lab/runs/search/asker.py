@@ -93,8 +93,8 @@ class Asker:
         missing = [key for key in self._definition.objective if key not in result]
         if missing:
             raise UserError(
-                f"search {self._definition.name}: no run has the metric {missing[0]}. There are "
-                f"{', '.join(result)}"
+                f"search {self._definition.name}: its runs do not have the metric {missing[0]}. Choose one "
+                f"of {', '.join(result)}"
             )
         value = float(result[metric])
         if not math.isfinite(value):
@@ -163,8 +163,8 @@ class Asker:
         if states[TrialState.FAIL] > asked:
             failed = self.stored.get_trials(states=(TrialState.FAIL,))
             raise UserError(
-                f"search {self._definition.name}: {len(failed)} trials failed, more than the {asked} "
-                "asked for. Change its space, or ask for more --trials. The last one: "
-                f"{failed[-1].user_attrs.get('error', UNKNOWN)}"
+                f"search {self._definition.name}: {len(failed)} trials failed, which is more than the "
+                f"{asked} that it should complete. Change its space, or ask for more trials with --trials. "
+                f"The last one failed with: {failed[-1].user_attrs.get('error', UNKNOWN)}"
             )
         return states[TrialState.COMPLETE] + states[TrialState.RUNNING] < asked

@@ -43,7 +43,9 @@ def read_trials(definition: SearchDefinition, table: Path) -> list[dict[str, str
         raise _unusable(table, " ".join(str(error).split())) from error
     missing = [column for column in NEEDED if column not in rows]
     if missing:
-        raise _unusable(table, f"no table of trials: it lacks the column {', '.join(missing)}")
+        raise _unusable(
+            table, f"it is not a table of trials, because it lacks the column {', '.join(missing)}"
+        )
     found = [dict(zip(rows.columns, cells, strict=True)) for cells in rows.astype(str).values.tolist()]
     for i, row in enumerate(found):
         if row["number"] != str(i):
@@ -51,7 +53,9 @@ def read_trials(definition: SearchDefinition, table: Path) -> list[dict[str, str
         try:
             _trial(definition, row)
         except (ValueError, KeyError) as error:
-            raise _unusable(table, f"trial {i} is none of the search {definition.name}: {error}") from error
+            raise _unusable(
+                table, f"trial {i} does not belong to the search {definition.name}: {error}"
+            ) from error
     return found
 
 
@@ -136,7 +140,7 @@ def _parameter(key: str, text: str, limits: dict[str, Any]) -> Value:
         for value in values:
             if override(key, value) == f"{key}={text}":
                 return value  # type: ignore[no-any-return]
-        raise ValueError(f"{key}={text} is none of its choices")
+        raise ValueError(f"{key}={text} is not one of its choices")
     return int(text) if kind == "integer" else float(text)
 
 

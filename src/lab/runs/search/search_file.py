@@ -32,7 +32,7 @@ def load_definition(name: str) -> SearchDefinition:
     found = load_definitions(name)
     if len(found) > 1:
         parts = ", ".join(f"{name}/{definition.name.rpartition('/')[2]}" for definition in found)
-        raise UserError(f"{name} holds several searches, name one of them: {parts}")
+        raise UserError(f"{name} holds several searches: name one of {parts}")
     return found[0]
 
 
@@ -43,12 +43,17 @@ def load_definitions(name: str) -> list[SearchDefinition]:
         path, chosen = _file(name.rpartition("/")[0]), name.rpartition("/")[2]
     if path is None:
         known = ", ".join(sorted(file.stem for file in FOLDER.glob("*/*.yaml"))) or "none"
-        raise UserError(f"no search is called {name!r}: there are {known}. A file of your own ends in .yaml")
+        raise UserError(
+            f"no search is called {name!r}: choose one of {known}, or give the path of a file that ends in "
+            ".yaml"
+        )
     values = _read(path)
     parts = values.pop("each", None)
     if chosen is not None:
         if chosen not in (parts or {}):
-            raise UserError(f"{path} has no search {chosen!r}: there are {', '.join(parts or ['none'])}")
+            raise UserError(
+                f"{path} has no search {chosen!r}. Searches in this file: {', '.join(parts or ['none'])}"
+            )
         parts = {chosen: parts[chosen]}
     if parts is None:
         return [_definition(path.stem, values)]
@@ -88,7 +93,7 @@ def _read(path: Path) -> dict[str, Any]:
     parts = values.get("each", {})
     named = isinstance(parts, dict) and all(isinstance(own, dict) for own in parts.values())
     if not named or ("each" in values and not parts):
-        raise UserError(f"{path}: each must be name: what that search has of its own, got {parts!r}")
+        raise UserError(f"{path}: each must map the name of every search to its own keys, got {parts!r}")
     for part, own in parts.items():
         checked_folder_name("a name under each", part)
         check_keys(f"each.{part}", own, ["fixed", "space", "trials"])
@@ -99,8 +104,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _check_kinds(path: Path, values: dict[Any, Any]) -> None:
     for key, kind, expected in (
         ("fixed", list, "a list of overrides"),
-        ("space", dict, "key: range"),
-        ("objective", dict, "metric: maximize or minimize"),
+        ("space", dict, "a section of key: range"),
+        ("objective", dict, "a section of metric: maximize or minimize"),
     ):
         if key in values and not isinstance(values[key], kind):
             raise UserError(f"{path}: {key} must be {expected}, got {values[key]!r}")

@@ -20,10 +20,15 @@ from ilc.errors import UserError
 try:
     import psycopg
 except ImportError as error:
-    raise UserError("--storage postgresql://... needs psycopg: pip install 'ilc[postgres]'") from error
+    raise UserError(
+        "--storage postgresql://... needs psycopg, which is not installed: run pip install 'ilc[postgres]'"
+    ) from error
 
 SCHEME = "postgresql://"
-EXPECTED = f"{SCHEME}user@host:port/database, with @ : / ? # % and braces of a password as %40 %3A %2F ..."
+EXPECTED = (
+    f"{SCHEME}user@host:port/database, where @ : / ? # % and braces in a password are written as %40 %3A %2F "
+    "..."
+)
 SECONDS = 10
 """The longest time to wait for the server."""
 
@@ -126,8 +131,9 @@ class Server:
         if self._password:
             reason = reason.replace(self._password, "***")
         return UserError(
-            f"--storage {self.shown}: {reason}. Check that the server runs there, the name, the password (or "
-            "PGPASSWORD, or ~/.pgpass) and the database, and give the same command again: it continues"
+            f"--storage {self.shown} cannot be used: {reason}. Check that the server runs there, and check "
+            "the name, the password (or PGPASSWORD, or ~/.pgpass) and the database. Then give the same "
+            "command again to continue"
         )
 
 

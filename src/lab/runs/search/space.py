@@ -69,7 +69,7 @@ def check_range(key: str, limits: Any) -> None:
     """Raise UserError unless ``limits`` is a range as the module describes."""
     known = ", ".join(DRAWS)
     if not isinstance(limits, dict) or len(limits) != 1 or next(iter(limits)) not in DRAWS:
-        raise UserError(f"space.{key} must be one range, of the kinds {known}; got {limits!r}")
+        raise UserError(f"space.{key} must be one range of one of the kinds {known}, got {limits!r}")
     ((kind, values),) = limits.items()
     if kind == "choice":
         plain = isinstance(values, list) and all(
@@ -85,5 +85,6 @@ def check_range(key: str, limits: Any) -> None:
     low, high = values
     if not low <= high or (kind == "log_uniform" and low <= 0):
         raise UserError(
-            f"space.{key}.{kind} must rise from low to high, above 0 if log_uniform, got {values!r}"
+            f"space.{key}.{kind} must rise from low to high, and low must be above 0 for log_uniform, got "
+            f"{values!r}"
         )

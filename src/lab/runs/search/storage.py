@@ -97,8 +97,8 @@ def _study(definition: SearchDefinition, storage: str | BaseStorage, place: str)
     elif there != wanted:
         changed = ", ".join(key for key in wanted if there.get(key) != wanted[key])
         raise UserError(
-            f"{place} holds another search called {definition.name}: it differs in {changed}. Choose another "
-            "--output (on a server: another name), or remove what is there to start over"
+            f"{place} holds another search called {definition.name}, which differs in {changed}: choose "
+            "another --output (on a server: another name), or remove the old search to start over"
         )
     return stored
 
@@ -130,5 +130,5 @@ def _bind(stored: optuna.Study, folder: Path, server: Server) -> None:
     elif there != here:
         raise UserError(
             f"the run folders of search {stored.study_name} on {server.shown} are not in {folder}: give the "
-            "--output with which it began, on a file system that all its askers see"
+            "--output with which the search began, on a file system that all its processes share"
         )

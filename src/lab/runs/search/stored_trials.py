@@ -38,8 +38,8 @@ def check_database(path: Path) -> None:
 def damaged(place: str, why: str) -> UserError:
     """The message for a database that cannot be used as it is."""
     return UserError(
-        f"the trials in {place} are damaged ({why}): put back a copy, or remove it; the search then begins "
-        "anew, and run folders that are done are not trained again"
+        f"the trials in {place} are damaged ({why}): put back a copy of the database, or remove it. The "
+        "search then starts over, but runs that are done are not trained again"
     )
 
 
@@ -61,7 +61,7 @@ def check_trials(stored: optuna.Study, definition: SearchDefinition, place: str)
                 )
         repeated = trial.user_attrs.get(REPEATS)
         if repeated is not None and repeated not in range(len(trials)):
-            raise damaged(place, f"trial {trial.number} repeats {repeated!r}, which is no trial")
+            raise damaged(place, f"trial {trial.number} repeats {repeated!r}, which is not a trial")
 
 
 def _fits(value: Any, limits: dict[str, Any]) -> bool:

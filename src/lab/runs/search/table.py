@@ -70,9 +70,9 @@ def _check_value(
     """Check that the value in the database is the value in the run folder, whose files carry hashes."""
     if summary.get(definition.metric) != trial.value:
         raise UserError(
-            f"search {definition.name}: its database has {definition.metric} {trial.value} of trial "
-            f"{trial.number}, its run {run} has {summary.get(definition.metric)}: put back a copy of the "
-            "folder, or remove what was changed, and give the search's command again"
+            f"search {definition.name}: trial {trial.number} has {definition.metric} {trial.value} in the "
+            f"database, but {summary.get(definition.metric)} in its run {run}: put back a copy of the "
+            "folder, or remove the part that was changed, and give the search's command again"
         )
 
 
@@ -108,7 +108,7 @@ def finalists(trials: pd.DataFrame, definition: SearchDefinition) -> pd.DataFram
     """
     if trials.empty or not (trials.state == "COMPLETE").any():
         raise UserError(
-            f"search {definition.name}: no trial has completed yet: give the search's command again"
+            f"search {definition.name}: no trial has completed yet. Give the search's command again"
         )
     return _ranked(trials, definition).head(definition.finalists)
 

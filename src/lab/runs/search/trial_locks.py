@@ -53,7 +53,7 @@ class FolderLock:
         if descriptor is None:
             raise UserError(
                 f"another process searches in {folder}: wait until it ends, choose another --output, or keep "
-                "the trials on a server (--storage), which many may ask"
+                "the trials on a server (--storage), which several processes can use"
             )
         self._descriptor = descriptor
 

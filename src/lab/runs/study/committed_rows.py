@@ -50,7 +50,7 @@ def read_run_rows(path: Path, *needed: str) -> pd.DataFrame:
         return pd.DataFrame({column: pd.Series(dtype=str) for column in (RUN, *needed)})
     missing = [column for column in (RUN, *needed) if column not in table]
     if missing:
-        raise _damaged(path, f"no table of runs: it lacks the column {', '.join(missing)}")
+        raise _damaged(path, f"it is not a table of runs, because it lacks the column {', '.join(missing)}")
     strange = [row for row, key in enumerate(table[RUN]) if not re.fullmatch(KEY, str(key))]
     if strange:
         raise _damaged(path, f"row {strange[0] + 1} names no run")

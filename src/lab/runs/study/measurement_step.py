@@ -165,13 +165,15 @@ class MeasurementStep:
             parts = import_module(self.module).parts
         except (ImportError, AttributeError) as error:
             raise UserError(
-                f"{self.module} is no measurement: {error}. It must have a function parts"
+                f"{self.module} is not a measurement ({error}): it must have a function parts"
             ) from error
         try:
             inspect.signature(parts).bind(**self.options)
         except TypeError as error:
             options = ", ".join(inspect.signature(parts).parameters) or "no options"
-            raise UserError(f"{self.module} cannot be measured: {error}. It takes {options}") from error
+            raise UserError(
+                f"{self.module} cannot be measured ({error}): its options are {options}"
+            ) from error
         found: dict[str, Part] = parts(**self.options)
         return found
 
@@ -191,7 +193,9 @@ def measure(part: Part, makes: tuple[str, ...], kept: Path) -> None:
     files = part()
     unknown = [path for path in files if path not in makes]
     if unknown:
-        raise UserError(f"the measurement makes {unknown[0]}, which its study does not name under makes")
+        raise UserError(
+            f"the measurement makes {unknown[0]}, which its study does not list: add it under makes"
+        )
     unfinished = kept.with_name(f".{kept.name}.part")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

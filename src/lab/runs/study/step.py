@@ -66,7 +66,7 @@ def read_fields(kind: type[S], where: str, values: Any) -> S:
         UserError: a key is unknown or missing, or a value has another type.
     """
     if not isinstance(values, dict):
-        raise UserError(f"{where} must be key: value, got {values!r}")
+        raise UserError(f"{where} must be a section of key: value, got {values!r}")
     entries: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
     check_keys(where, values, [entry.name for entry in entries])
     missing = [entry.name for entry in entries if entry.name not in values and _is_needed(entry)]
@@ -109,6 +109,6 @@ EXPECTED: dict[Any, tuple[Callable[[Any], bool], str]] = {
     tuple[str, ...]: (_is_list(_is_word), "a list of words"),
     tuple[ResultPath, ...]: (_is_list(_is_path), f"a list, each {PATH_IN_WORDS}"),
     tuple[tuple[str, ...], ...]: (_is_list(_is_list(_is_word)), "a list of lists of overrides"),
-    dict[str, Any]: (lambda value: isinstance(value, dict), "option: value"),
+    dict[str, Any]: (lambda value: isinstance(value, dict), "a section of option: value"),
 }
 """The types that ``read_fields`` can read. Each has a test for the value and the expectation in words."""

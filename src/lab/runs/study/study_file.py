@@ -83,7 +83,7 @@ def load_study(name: str) -> Study:
         raise UserError(f"{path} lacks {', '.join(missing)}")
     for key in ("about", "cost"):
         if not isinstance(values[key], str):
-            raise UserError(f"{path}: {key} must be words, got {values[key]!r}")
+            raise UserError(f"{path}: {key} must be a text, got {values[key]!r}")
     unfinished = values.get("unfinished", False)
     if not isinstance(unfinished, bool):
         raise UserError(f"{path}: unfinished must be true or false, got {unfinished!r}")
@@ -95,7 +95,9 @@ def load_study(name: str) -> Study:
 
 def _unknown(name: str) -> str:
     known = ", ".join(sorted(study_names())) or "none"
-    return f"no study is called {name!r}: there are {known}. A file of your own ends in .yaml"
+    return (
+        f"no study is called {name!r}: choose one of {known}, or give the path of a file that ends in .yaml"
+    )
 
 
 def _step(path: Path, number: int, values: object) -> Step:

@@ -92,7 +92,8 @@ def table_path(prefix: Path, kind: str) -> Path:
     """
     if prefix.name in ("", ".."):
         raise UserError(
-            f"cannot write tables to {prefix}: it is a folder. Name them too, as {prefix / 'mine'}"
+            f"cannot write tables to {prefix}: it is a folder. Add the beginning of their file names, such "
+            f"as {prefix / 'mine'}"
         )
     path = prefix.with_name(f"{prefix.name}_{kind}.csv")
     check_file_path(path)
@@ -136,7 +137,9 @@ def _run_folders(folders: Iterable[Path]) -> list[Path]:
             raise UserError(f"{folder} holds no run: name run folders, or a folder above them")
         unfinished = [str(run) for run in runs if not is_done(run)]
         if unfinished:
-            raise UserError(f"not done: {', '.join(unfinished)}: finish those runs or remove their folders")
+            raise UserError(
+                f"these runs are not done: {', '.join(unfinished)}. Finish them, or remove their folders"
+            )
         found += runs
     return found
 

@@ -34,7 +34,7 @@ def overrides_in(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError as error:
         raise UserError(
-            f"the recorded command {command!r} cannot be read ({error}): it was changed or cut short. Put "
-            "back the file in which it is"
+            f"the recorded command {command!r} cannot be read ({error}), because it was changed or cut "
+            "short: put back the file that holds it"
         ) from error
     return [text for text in words[2:] if text != "-m"]

@@ -171,7 +171,7 @@ def test_what_is_there_is_not_collected_again(
     ],
 )
 def test_bad_sizes_are_refused(numbers: tuple[int, int, int, int, int]) -> None:
-    with pytest.raises(UserError, match="training, 40000 test and"):
+    with pytest.raises(UserError, match="training levels, 40000 test levels and"):
         CollectionOptions(*numbers)
 
 

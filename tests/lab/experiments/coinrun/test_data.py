@@ -106,7 +106,7 @@ def test_a_damaged_file_is_named(data_dir: Path, tmp_path: Path) -> None:
 
 def test_states_beyond_the_disk_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     sizes = {**SIZES, "examples_per_environment": 10**9}
-    with pytest.raises(UserError, match=r"take 49,\d{3}\.\d GB below .* are free: make room"):
+    with pytest.raises(UserError, match=r"take 49,\d{3}\.\d GB below .* are free there: make room"):
         make_coinrun(str(tmp_path), **sizes)
     assert not list(tmp_path.glob("coinrun/*.part"))
 
@@ -200,7 +200,7 @@ def test_states_without_hashes_are_collected_anew_and_others_refused(
     (manifest.parent / "train_frames.npy").write_bytes(frames[:-1] + b"\0")
     manifest.write_text(json.dumps({key: value for key, value in content.items() if key != "sha256"}))
     make_coinrun(str(tmp_path), **SIZES)
-    assert "so they are not trusted and collected anew" in capsys.readouterr().out
+    assert "so they are not trusted and are collected again" in capsys.readouterr().out
     assert (manifest.parent / "train_frames.npy").read_bytes() == frames
     for other in ({"mode": "easy"}, {"seed": 5}, {"sha256": {}}, {"sha256": []}, {"sha256": None}):
         manifest.write_text(json.dumps({**content, **other}))

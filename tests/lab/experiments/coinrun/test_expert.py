@@ -108,7 +108,7 @@ def test_our_network_gives_the_policys_distribution(
 
 def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path, options: ExpertOptions) -> None:
     train_expert(options, tmp_path, CPU)
-    with pytest.raises(UserError, match="cannot be continued from"):
+    with pytest.raises(UserError, match="training cannot continue from"):
         train_expert(dataclasses.replace(options, width=3, frames=1024), tmp_path, CPU)
 
 

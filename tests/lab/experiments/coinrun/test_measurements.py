@@ -56,7 +56,7 @@ def test_a_student_like_the_expert_solves_what_the_expert_solves(
 def test_other_folders_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="not the folder of a finished run"):
         students.student(tmp_path)
-    with pytest.raises(UserError, match="plays no CoinRun"):
+    with pytest.raises(UserError, match="does not play CoinRun"):
         students.student(_finished(tmp_path, "spirals", monkeypatch))
     with pytest.raises(UserError, match="levels must be at least 1, got 0"):
         students.parts([], levels=0)

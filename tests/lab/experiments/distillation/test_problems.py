@@ -98,7 +98,7 @@ def test_play_is_kept_and_damage_is_named(tmp_path) -> None:
     content = bytearray(file.read_bytes())
     content[-3] ^= 1
     file.write_bytes(content)
-    with pytest.raises(UserError, match="not what was written: remove"):
+    with pytest.raises(UserError, match="was changed after it was written: remove"):
         rollouts(tmp_path / "mujoco", "Swimmer-v4", 16, 0)
 
 

@@ -94,13 +94,13 @@ def test_the_chosen_options_are_in_the_summary() -> None:
     ("overrides", "message"),
     [
         (["method=erm"], "method must be one of plain, irm_penalty"),
-        (["aggregator=and_mask"], "method=plain has no use for aggregator=and_mask: add method=null"),
+        (["aggregator=and_mask"], "method=plain does not use aggregator=and_mask: add method=null"),
         (["dataset.problem=4"], "problem must be one of 1, 1s, 2"),
         (["dataset.n_environments=1"], "n_environments of at least 2"),
         (["dataset.rotation=2"], r"dataset\.rotation in \[0, 1\]"),
         (["n_draws=0"], "n_draws and steps_per_epoch must be at least 1"),
         (["n_seeds=0"], "n_seeds of at least 1"),
-        (["method=null", "aggregator=iga"], "cannot do Iga with method=null"),
+        (["method=null", "aggregator=iga"], "with method=null do not support Iga"),
         (["method=null", "aggregator=temporal_mask"], "aggregator._target_ must make a Aggregator"),
     ],
 )

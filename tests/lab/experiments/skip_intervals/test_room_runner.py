@@ -179,5 +179,5 @@ def test_what_was_not_made_here_is_made_anew(
     put(path)
     capsys.readouterr()
     assert RoomRunner(str(tmp_path), **sizes).data.fingerprint() == first.data.fingerprint()
-    assert "made anew" in capsys.readouterr().out
+    assert "is made again" in capsys.readouterr().out
     assert path.read_bytes() == content

@@ -139,7 +139,7 @@ def test_an_infinite_loss_is_a_message(data_dir: Path) -> None:
         (["horizon=0"], "horizon"),
         (["steps_per_epoch=0"], "steps_per_epoch"),
         (["simulator.architecture=wide"], "architecture"),
-        (["stages.shares=[1.0]"], "lists of one length"),
+        (["stages.shares=[1.0]"], "lists of equal length"),
         (["optimizer.clip=0"], "clip"),
         (["exploration.share=2"], "exploration"),
         (["sampling.kind=cosine"], "sampling"),

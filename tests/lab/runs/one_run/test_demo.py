@@ -40,7 +40,10 @@ def test_stopped_both_trainings_stop_between_two_steps(root: Path, wait_for: Any
         wait_for(lambda: all((folder / "metrics.jsonl").exists() for folder in folders) or None)
         demo.terminate()
         errors = demo.communicate()[1]
-    assert (demo.returncode, errors) == (STOPPED, "Stopped by SIGTERM: the same command continues\n")
+    assert (demo.returncode, errors) == (
+        STOPPED,
+        "Stopped by SIGTERM: run the same command again to continue\n",
+    )
     for folder in folders:
         assert (folder / "checkpoint.pt").exists()
         assert "Stopped by SIGTERM after epoch" in folder.with_suffix(".log").read_text()

@@ -95,7 +95,7 @@ def test_only_the_project_s_own_choices_are_built(
 ) -> None:
     folder = with_config(names(key, target, name="x", command=f"touch {foreign / 'called'}"))
     with pytest.raises(
-        UserError, match=r"none of the project's own choices .* allow its package by name"
+        UserError, match=r"which does not belong to this project .* allow its package by name"
     ) as e:
         lab.load_run(folder)
     assert str(folder / "config.yaml") in str(e.value) and "\n" not in str(e.value)

@@ -74,5 +74,6 @@ def test_the_model_has_the_weights_that_were_selected(
     test = run.data.evaluation["test"]
     assert evaluate(run.model, test, RISKS["cross_entropy"])["loss"] == run.summary["test/loss"]
     (folder / "selected.pt").unlink()
-    with pytest.raises(UserError, match=r"selected\.pt does not have the weights that trainer\.selection"):
+    words = r"selected\.pt does not have the weights of step \d+, which trainer\.selection chose"
+    with pytest.raises(UserError, match=words):
         lab.load_run(folder)

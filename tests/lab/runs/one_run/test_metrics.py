@@ -30,5 +30,8 @@ def test_one_file_adds_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add(tmp_path, "another_loss", "train/loss", monkeypatch)
-    with pytest.raises(UserError, match=r"another_loss measures train/loss, which the run has already"):
+    with pytest.raises(
+        UserError,
+        match=r"the run already has a metric train/loss: rename the one that .*another_loss measures",
+    ):
         metrics.with_every_metric(TASK)

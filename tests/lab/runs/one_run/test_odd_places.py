@@ -36,7 +36,7 @@ def test_a_run_whose_folder_was_removed_says_so(
     done = train(*tiny, "trainer.evaluate_every=1", f"hydra.run.dir={folder}")
     assert done.returncode == 1
     assert done.stderr.startswith("Error: cannot write ") and done.stderr.count("\n") == 1
-    assert f"The folder {folder} is gone" in done.stderr and "room" not in done.stderr
+    assert f"The folder {folder} no longer exists" in done.stderr and "room" not in done.stderr
     assert not folder.exists()
 
 
@@ -72,10 +72,10 @@ def test_odd_tables_are_refused_before_anything_is_trained(to: str, run_many: An
 def test_a_billion_runs_are_refused_at_once(run_many: Any) -> None:
     status, _, errors = run_many("experiment=spirals", "seed=range(0,1000000000)")
     assert (status, errors.count("\n")) == (1, 1)
-    assert "name 1,000,000,000 runs, and a command makes at most" in errors
+    assert "name 1,000,000,000 runs, but one command makes at most" in errors
 
 
 def test_tables_have_a_name() -> None:
     for prefix in (Path(), Path("..")):
-        with pytest.raises(UserError, match="Name them too"):
+        with pytest.raises(UserError, match="Add the beginning of their file names"):
             as_files(None, None, prefix)  # type: ignore[arg-type]

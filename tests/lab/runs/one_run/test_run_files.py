@@ -200,12 +200,12 @@ def test_a_run_continues_only_on_the_data_it_began_with(
     found.append("CIFAR-10")
     for call in (lambda: run(content, folder, "command"), lambda: lab.load_run(folder)):
         message = refusal(call)
-        assert "began on Fashion-MNIST (the part that is embedded), 80 for training" in message
+        assert "began with the data Fashion-MNIST (the part that is embedded), 80 for training" in message
         assert "finds CIFAR-10, 80 for training" in message
     found.clear()
     with monkeypatch.context() as patched:
         patched.setitem(labelled_images._READ, "embedded", other_images)
-        assert "only on the data it began with" in refusal(lambda: run(content, folder, "command"))
+        assert "only with the data that it began with" in refusal(lambda: run(content, folder, "command"))
     again = run(content, folder, "command")
     assert again["data_source"] == summary["data_source"]
     torch.use_deterministic_algorithms(False)

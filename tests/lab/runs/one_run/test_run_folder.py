@@ -102,7 +102,7 @@ def test_a_finished_run_is_left_alone(finished: Path, train: TrainCommand, tiny:
     before = {path: path.stat().st_mtime_ns for path in finished.iterdir()}
     again = train(*tiny, "seed=0", f"hydra.run.dir={finished}")
     assert again.returncode == 0
-    assert "done before" in again.stdout
+    assert "done already" in again.stdout
     assert again.stdout.splitlines()[-1] == str(finished)
     assert {path: path.stat().st_mtime_ns for path in finished.iterdir()} == before
 
@@ -140,10 +140,10 @@ def test_a_sweep_runs_once_what_an_option_does_not_reach_and_skips_what_is_done(
     assert first.returncode == 0, first.stderr
     runs = sorted(path.parent.name.split("-seed0")[0] for path in tmp_path.glob("outputs/spirals/*/done"))
     assert runs == ["and_mask", "and_mask", "mean"]
-    assert "done before" not in first.stdout
+    assert "done already" not in first.stdout
     second = train(*sweep)
     assert second.returncode == 0
-    assert second.stdout.count("done before") == 3
+    assert second.stdout.count("done already") == 3
 
 
 def test_one_failing_run_does_not_stop_a_sweep(

@@ -46,15 +46,14 @@ def test_a_run_says_what_it_takes_what_it_reached_and_what_shows_it(
     for again in (False, True):
         done = train(*tiny, "hydra.run.dir=run")
         lines = done.stdout.splitlines()
-        assert (
-            lines[0] == "settings of conf/tuned/spirals/and_mask.yaml, unless given; '~tuned' leaves them out"
-        )
-        assert ("done before" in done.stdout) == again
+        settings = "settings come from conf/tuned/spirals/and_mask.yaml, unless the command line sets them"
+        assert lines[0] == f"{settings} ('~tuned' leaves them out)"
+        assert ("done already" in done.stdout) == again
         reached, shown_by, place = lines[-3:]
         numbers = r"test/loss [\d.]+, test/accuracy [\d.]+ \(epoch 3, selection: last\)"
         assert re.fullmatch(f"spirals and_mask seed 0: reached {numbers}", reached)
         assert Path(place) == tmp_path / "run"
-        python, script, folder = shlex.split(shown_by.removeprefix("shown by: "))
+        python, script, folder = shlex.split(shown_by.removeprefix("to see a report, run: "))
         assert (python, folder) == ("python", place)
         assert (tmp_path / script).resolve() == ROOT / "scripts" / "report.py"
         assert not re.search("[\r\x1b━]", done.stdout + done.stderr)
@@ -65,7 +64,7 @@ def test_a_run_that_ends_before_its_last_epoch_says_why(train: TrainCommand, tin
     for again in (False, True):
         done = train(*tiny, "trainer.stop_below=1", "optimizer.lr=1e-9", "hydra.run.dir=run")
         assert "(epoch 2, selection: last, stopped: hopeless)" in done.stdout
-        assert ("done before" in done.stdout) == again
+        assert ("done already" in done.stdout) == again
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_failures_do_not_stop_the_others(toy_jobs: ModuleType, tmp_path: Path) -
     assert errors["refused"] == "no bread today"
     assert errors["full"].startswith(f"{tmp_path / 'x'}: No space left on device")
     assert "ended from outside (exit status -9" in errors["killed"]
-    assert "asked to stop from outside. The same command continues" in errors["asked"]
+    assert "asked to stop from outside. Run the same command again to continue" in errors["asked"]
     assert set(errors) == {"refused", "full", "killed", "asked"}
     assert results["fine"][0] == "e"
     assert "no bread today" in (tmp_path / "refused").read_text()
@@ -152,7 +152,10 @@ def test_asked_to_stop_workers_finish_their_step_first(
         parent.terminate()
     errors = parent.communicate(timeout=60)[1]
     assert parent.returncode == STOPPED
-    assert errors == f"Stopped by {'SIGINT' if terminal else 'SIGTERM'}: the same command continues\n"
+    assert (
+        errors
+        == f"Stopped by {'SIGINT' if terminal else 'SIGTERM'}: run the same command again to continue\n"
+    )
     assert all((folder / "checkpoint").exists() for folder in folders_of(tmp_path))
 
 

@@ -193,10 +193,16 @@ def table(definition: Any, tmp_path: Path) -> Path:
     ("change", "message"),
     [
         (lambda text: "", "No columns"),
-        (lambda text: "a,b\n1,2\n", "no table of trials: it lacks the column number, state, value, error"),
+        (
+            lambda text: "a,b\n1,2\n",
+            "it is not a table of trials, because it lacks the column number, state, value, error",
+        ),
         (lambda text: text.replace("tiny,1,", "tiny,7,"), "trial 1 is not in row 2"),
         (lambda text: text.splitlines()[0] + "\n<<<<<<< HEAD\n", "trial 0 is not in row 1"),
-        (lambda text: text.replace("tiny,0,COMPLETE", "tiny,0,DONE"), "trial 0 is none of the search tiny"),
+        (
+            lambda text: text.replace("tiny,0,COMPLETE", "tiny,0,DONE"),
+            "trial 0 does not belong to the search tiny",
+        ),
         (
             lambda text: text.replace("aggregator=and_mask", "aggregator=mean"),
             "its command lacks aggregator=and",
@@ -209,7 +215,7 @@ def table(definition: Any, tmp_path: Path) -> Path:
         ),
         (
             lambda text: text.replace("optimizer=sgd", "optimizer=x").replace("=adam", "=x"),
-            "none of its choices",
+            "is not one of its choices",
         ),
         (lambda text: text.replace(",0.25,", ",much,"), "could not convert"),
     ],

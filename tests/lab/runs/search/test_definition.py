@@ -75,19 +75,19 @@ def test_a_file_may_hold_several_searches_that_share_most(tmp_path: Path) -> Non
     assert list(two.space) == ["optimizer.lr", "aggregator.agreement_threshold"]
     assert load_definition(f"{path}/two") == two
     assert load_definitions(f"{path}/one") == [one]
-    with pytest.raises(UserError, match=r"name one of them: \S+own.yaml/one, \S+own.yaml/two"):
+    with pytest.raises(UserError, match=r"name one of \S+own.yaml/one, \S+own.yaml/two"):
         load_definition(str(path))
-    with pytest.raises(UserError, match="no search 'three': there are one, two"):
+    with pytest.raises(UserError, match=r"no search 'three'\. Searches in this file: one, two"):
         load_definition(f"{path}/three")
     path.write_text(GOOD)
-    with pytest.raises(UserError, match="no search 'one': there are none"):
+    with pytest.raises(UserError, match=r"no search 'one'\. Searches in this file: none"):
         load_definition(f"{path}/one")
     path.write_text(SEVERAL.replace("space: {aggr", "ranges: {aggr"))
     with pytest.raises(UserError, match=r"unknown key 'each.two.ranges'"):
         load_definitions(str(path))
     for wrong in (SEVERAL.replace("{fixed: [aggregator=mean]}", "aggregator=mean"), GOOD + "each: {}\n"):
         path.write_text(wrong)
-        with pytest.raises(UserError, match="each must be name: what that search has of its own"):
+        with pytest.raises(UserError, match="each must map the name of every search to its own keys"):
             load_definitions(str(path))
 
 

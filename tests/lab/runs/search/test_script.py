@@ -22,7 +22,7 @@ trials: 1
         (SEARCH, ["--workers", "0"], "--workers must be at least 1"),
         (SEARCH, ["--trials", "0"], "trials must be a whole number of at least 1"),
         (SEARCH.replace("optimizer.lr", "optimizer.rate"), [], "optimizer.rate"),
-        (SEARCH.replace("OBJECTIVE", "test/kl"), [], "no run has the metric test/kl"),
+        (SEARCH.replace("OBJECTIVE", "test/kl"), [], "its runs do not have the metric test/kl"),
         (SEARCH, ["--export", "--output", "OUTPUT"], "no trial has completed yet"),
     ],
 )

@@ -125,7 +125,7 @@ def test_mistakes_are_one_message_without_the_password(
         ("postgresql://me:s3cret@word@host/x", "--storage must be"),
         ("postgresql://me:s3cret#word@host/x", "--storage must be"),
         ("postgresql://me@host/x?password=s3cret", "--storage must be"),
-        ("postgresql://me:s3cret%@127.0.0.1:9/x", "--storage postgresql://me@127.0.0.1:9/x: "),
+        ("postgresql://me:s3cret%@127.0.0.1:9/x", "--storage postgresql://me@127.0.0.1:9/x cannot be used: "),
     ):
         with pytest.raises(UserError) as error:
             Server(wrong)
@@ -135,8 +135,8 @@ def test_mistakes_are_one_message_without_the_password(
     wanted = definition()
     with Server(url) as server, Asker(wanted, tmp_path / "here", server):
         for other, folder, message in (
-            (wanted, "there", "are not in .*there: give the --output with which it began"),
-            (definition(seed=1), "here", "holds another search called tiny: it differs in seed"),
+            (wanted, "there", "are not in .*there: give the --output with which the search began"),
+            (definition(seed=1), "here", "holds another search called tiny, which differs in seed"),
         ):
             with pytest.raises(UserError, match=message):
                 open_storage(other, tmp_path / folder, server)
@@ -152,7 +152,9 @@ def test_mistakes_are_one_message_without_the_password(
 def test_without_the_driver_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "lab.runs.search.server", raising=False)
-    with pytest.raises(UserError, match=r"needs psycopg: pip install 'ilc\[postgres\]'"):
+    with pytest.raises(
+        UserError, match=r"needs psycopg, which is not installed: run pip install 'ilc\[postgres\]'"
+    ):
         import lab.runs.search.server  # noqa: F401
 
 

@@ -78,7 +78,7 @@ def test_others_are_refused_by_whoever_reads(
 @pytest.mark.parametrize("repeated", [5, "../../x", -1, [0]])
 def test_a_trial_repeats_a_trial(repeated: Any, definition: Any, tmp_path: Path) -> None:
     put(tmp_path, definition(), FINE, user_attrs={"repeats": repeated})
-    with pytest.raises(UserError, match="which is no trial"):
+    with pytest.raises(UserError, match="which is not a trial"):
         open_storage(definition(), tmp_path)
 
 
@@ -122,7 +122,9 @@ def test_a_damaged_database_is_one_line(
 ) -> None:
     put(tmp_path, definition(), FINE)
     damage(tmp_path / "study.db")
-    with pytest.raises(UserError, match=r"study\.db are damaged \(.*put back a copy, or remove it") as caught:
+    with pytest.raises(
+        UserError, match=r"study\.db are damaged \(.*put back a copy of the database, or remove it"
+    ) as caught:
         Asker(definition(), tmp_path)
     assert "\n" not in str(caught.value)
 
@@ -155,7 +157,9 @@ def test_the_runs_have_the_last_word_on_the_values(definition: Any, tmp_path: Pa
     with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
         connection.execute("UPDATE trial_values SET value = 0.987")
         connection.commit()
-    with pytest.raises(UserError, match=r"its database has test/accuracy 0\.987 of trial 0, its run .* has"):
+    with pytest.raises(
+        UserError, match=r"trial 0 has test/accuracy 0\.987 in the database, but .* in its run "
+    ):
         search_files(wanted, tmp_path, tmp_path / "t.csv", tmp_path / "best.yaml")
 
 

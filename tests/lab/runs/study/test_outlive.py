@@ -328,13 +328,21 @@ def conflict(text: str) -> str:
         (RUNS, lambda text: "", "No columns"),
         (RUNS, lambda text: text + ",".join("x" * 99), "Expected"),
         (RUNS, lambda text: "\ufffd\n" + text, ""),
-        (RUNS, lambda text: text.replace(",run,", ",fun,"), "no table of runs: it lacks the column run"),
+        (
+            RUNS,
+            lambda text: text.replace(",run,", ",fun,"),
+            "it is not a table of runs, because it lacks the column run",
+        ),
         (RUNS, lambda text: text.replace("stopped", "ended"), "it lacks the column stopped"),
         (RUNS, lambda text: "a,b\n1,2\n", "it lacks the column run, stopped, command"),
         (RUNS, conflict, "row 2 names no run"),
         (RUNS, lambda text: text + text.splitlines()[-1] + "\n", "two rows of the run"),
         (CURVES, lambda text: "", "No columns"),
-        (CURVES, lambda text: text.replace(",run,", ",fun,"), "no table of runs: it lacks the column run"),
+        (
+            CURVES,
+            lambda text: text.replace(",run,", ",fun,"),
+            "it is not a table of runs, because it lacks the column run",
+        ),
         (CURVES, conflict, "row 2 names no run"),
     ],
 )

@@ -55,7 +55,7 @@ def test_a_study_may_be_unfinished(tmp_path: Path) -> None:
     [
         ("about: Something", "", "lacks about"),
         ("about: Something", "abuot: Something", "unknown key 'abuot'. Did you mean 'about'"),
-        ("cost: seconds", "cost: [1]", "cost must be words"),
+        ("cost: seconds", "cost: [1]", "cost must be a text"),
         (
             "cost: seconds",
             "cost: seconds\nunfinished: maybe",
@@ -79,7 +79,7 @@ def test_a_study_may_be_unfinished(tmp_path: Path) -> None:
         ("columns: [optimizer.lr]", "columns: optimizer.lr", "columns must be a list of words"),
         ("columns: [optimizer.lr]", "column: []", "unknown key '.*column'. Did you mean 'columns'"),
         ("names: [spirals/l1]", "names: []", "names must be a list of words"),
-        ("options: {folder: somewhere}", "options: somewhere", "options must be option: value"),
+        ("options: {folder: somewhere}", "options: somewhere", "options must be a section of option: value"),
     ],
 )
 def test_errors_are_readable(line: str, replacement: str, message: str, tmp_path: Path) -> None:
@@ -91,5 +91,5 @@ def test_errors_are_readable(line: str, replacement: str, message: str, tmp_path
 
 
 def test_an_unknown_study_names_those_there_are() -> None:
-    with pytest.raises(UserError, match=r"no study is called 'spiral': there are .*spirals_demo"):
+    with pytest.raises(UserError, match=r"no study is called 'spiral': choose one of .*spirals_demo"):
         load_study("spiral")

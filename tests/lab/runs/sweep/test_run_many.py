@@ -93,7 +93,7 @@ def test_stopped_its_runs_stop_between_two_steps_and_killed_it_takes_them_along(
         process.terminate()
         errors = process.communicate()[1]
     assert process.returncode == STOPPED
-    assert errors == "Stopped by SIGTERM: the same command continues\n"
+    assert errors == "Stopped by SIGTERM: run the same command again to continue\n"
     assert "Stopped by SIGTERM after epoch" in (folder / "log.txt").read_text()
     evaluated = len((folder / "metrics.jsonl").read_text().splitlines())
     assert torch.load(folder / "checkpoint.pt", weights_only=True)["step"] >= evaluated * 200

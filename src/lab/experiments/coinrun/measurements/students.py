@@ -59,7 +59,8 @@ def student(run: Path) -> Policy:
     loaded = load_run(run)
     if loaded.config["name"] != "coinrun_bc":
         raise UserError(
-            f"{run} is a run of {loaded.config['name']}, which plays no CoinRun: give one of coinrun_bc"
+            f"{run} is a run of {loaded.config['name']}, which does not play CoinRun: give the folder of a "
+            "run of coinrun_bc"
         )
     return student_policy(loaded.model)
 

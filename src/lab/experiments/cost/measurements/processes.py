@@ -56,7 +56,9 @@ def parts(steps: int | None = None, device: str | None = None) -> Parts:
         UserError: a GPU was asked for.
     """
     if device not in (None, "cpu"):
-        raise UserError(f"the benchmark of processes is one of gloo, on the CPU, got device={device}")
+        raise UserError(
+            f"the benchmark of processes uses gloo on the CPU, got device={device}: choose device=cpu"
+        )
     steps = 40 if steps is None else steps
     return {f"processes_{size}": partial(_measure, size, steps) for size in PROCESSES}
 

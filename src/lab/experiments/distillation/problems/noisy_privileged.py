@@ -45,7 +45,9 @@ class NoisyPrivileged:
         teacher_units: Sequence[int] = (256, 256),
     ) -> None:
         if not student_units:
-            raise UserError("dataset.student_units must name the units of a hidden layer at least, got []")
+            raise UserError(
+                "dataset.student_units must give the number of units of at least one hidden layer, got []"
+            )
         self.replicas = Replicas(seed, n_seeds, n_train)
         self.dimensions = dimensions
         self.student_units, self.teacher_units = list(student_units), list(teacher_units)

@@ -67,7 +67,7 @@ def _measure(problem: str, authors: str, steps: int, repeats: int) -> Tables:
     scripts = Path(authors) / "scripts"
     if not (scripts / "models.py").exists():
         raise UserError(
-            f"{authors} is no clone of the benchmark: git clone "
+            f"{authors} is not a clone of the benchmark: run git clone "
             f"https://github.com/facebookresearch/InvarianceUnitTests {authors}"
         )
     torch.set_num_threads(1)

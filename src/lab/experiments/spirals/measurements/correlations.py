@@ -48,7 +48,7 @@ def parts(seeds: int = 10) -> Parts:
         UserError: ``seeds`` is below 1.
     """
     if seeds < 1:
-        raise UserError(f"seeds must be at least 1, got {seeds}: 10 as in the paper by default")
+        raise UserError(f"seeds must be at least 1, got {seeds}: the default is 10, as in the paper")
     return {f"seed{seed}": partial(_measure, seed) for seed in range(seeds)}
 
 

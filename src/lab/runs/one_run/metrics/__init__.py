@@ -26,6 +26,8 @@ def with_every_metric(task: Task) -> Metrics:
         added = import_module(f"{__name__}.{module.name}").measure(task)
         taken = sorted(added.keys() & metrics.keys())
         if taken:
-            raise UserError(f"{module.name} measures {taken[0]}, which the run has already: rename it")
+            raise UserError(
+                f"the run already has a metric {taken[0]}: rename the one that {module.name} measures"
+            )
         metrics = {**metrics, **added}
     return metrics

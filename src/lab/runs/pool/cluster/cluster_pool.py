@@ -25,7 +25,9 @@ try:
 
     from lab.runs.pool.cluster.remote import RemoteJob
 except ImportError as error:
-    raise UserError("--cluster needs submitit: pip install 'ilc[cluster]'") from error
+    raise UserError(
+        "--cluster needs submitit, which is not installed: run pip install 'ilc[cluster]'"
+    ) from error
 
 T = TypeVar("T")
 
@@ -133,7 +135,7 @@ class ClusterPool(Generic[T]):
                 sent = self._executor.submit_array([RemoteJob(job.content()) for job in array])
             except (FailedJobError, FailedSubmissionError) as error:
                 reason = " ".join(str(error).split()).split("Calling stack:")[0]
-                raise UserError(f"the cluster does not take the jobs: {reason}") from error
+                raise UserError(f"the cluster refused the jobs: {reason}") from error
             self._busy.update({own.job_id: (job, own) for job, own in zip(array, sent, strict=True)})
         if self.queues:
             numbers = {str(job.log): number for number, (job, _) in self._busy.items()}
@@ -157,8 +159,8 @@ class ClusterPool(Generic[T]):
             return {str(log): str(number) for log, number in numbers.items()}
         except (OSError, ValueError, AttributeError) as error:
             raise UserError(
-                f"{path} is damaged ({error}): remove it. Jobs that are still in the queue then end as those "
-                "of another command, or by scancel"
+                f"{path} is damaged ({error}): remove it. The command then does not wait for jobs that are "
+                "still in the queue, so cancel them with scancel"
             ) from error
 
     def _ended(self) -> list[str]:
@@ -187,13 +189,15 @@ class ClusterPool(Generic[T]):
     def _result(self, job: Job[T], sent: submitit.Job[bytes]) -> tuple[str, T | UserError]:
         logs = f"see {job.log} and {sent.paths.stderr}"
         if not sent.paths.result_pickle.exists():
-            return job.name, UserError(f"it was cancelled or killed (was memory short?), {logs}")
+            return job.name, UserError(
+                f"the job was cancelled or killed, perhaps because memory was short: {logs}"
+            )
         error = sent.exception()
         if error is None:
             return job.name, job.ended(sent.result())
         if "timed-out too many times" in str(error):
-            return job.name, UserError(f"it timed out too often, {logs}")
-        return job.name, UserError(f"its node could not do it, {logs}")
+            return job.name, UserError(f"the job timed out too often: {logs}")
+        return job.name, UserError(f"the job's node could not run it: {logs}")
 
 
 def _executor(cluster: Cluster) -> submitit.Executor:
@@ -204,7 +208,10 @@ def _executor(cluster: Cluster) -> submitit.Executor:
         executor.update_parameters(timeout_min=cluster.timeout_min, signal_delay_s=cluster.signal_delay_s)
         return executor
     if shutil.which("sbatch") is None:
-        raise UserError("--cluster slurm needs Slurm's sbatch, which is not here: use a machine that has it")
+        raise UserError(
+            "--cluster slurm needs Slurm's sbatch, which this machine does not have: use a machine that has "
+            "it"
+        )
     executor = submitit.SlurmExecutor(cluster.folder, max_num_timeout=cluster.max_timeouts)
     executor.update_parameters(
         job_name="ilc",

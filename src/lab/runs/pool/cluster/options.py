@@ -73,7 +73,10 @@ def load_cluster(name: str, folder: Path) -> Cluster:
     path = Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
     if not path.exists():
         known = ", ".join(["local", *sorted(file.stem for file in FOLDER.glob("*.yaml"))])
-        raise UserError(f"no cluster is called {name!r}: there are {known}. A file of your own ends in .yaml")
+        raise UserError(
+            f"no cluster is called {name!r}: choose one of {known}, or give the path of a file that ends in "
+            ".yaml"
+        )
     try:
         values = OmegaConf.to_container(OmegaConf.load(path))
     except Exception as error:
@@ -85,7 +88,10 @@ def load_cluster(name: str, folder: Path) -> Cluster:
     missing = [key for key in keys if key not in values]
     if missing:
         raise UserError(f"{path} lacks {', '.join(missing)}")
-    for key, kind, words in (("setup", list, "a list of commands"), ("sbatch", dict, "option: value")):
+    for key, kind, words in (
+        ("setup", list, "a list of commands"),
+        ("sbatch", dict, "a section of option: value"),
+    ):
         if not isinstance(values[key], kind):
             raise UserError(f"{path}: {key} must be {words}, got {values[key]!r}")
     options = {str(key): value for key, value in values.items()}

@@ -42,7 +42,7 @@ def test_jobs_return_fail_and_print_as_in_workers(
     assert (tmp_path / "fine" / "log.txt").read_text() == "said e\nshouted e\n"
     assert str(results["refused"]) == "no bread today"
     assert isinstance(results["killed"], UserError)
-    assert "it was cancelled or killed (was memory short?), see " in str(results["killed"])
+    assert "the job was cancelled or killed, perhaps because memory was short: see " in str(results["killed"])
     assert str(tmp_path / "killed" / "log.txt") in str(results["killed"])
 
 
@@ -64,7 +64,7 @@ def test_a_job_that_times_out_finishes_its_step_and_is_begun_again_and_not_forev
     for thread in told:
         thread.join()
     assert results["second"] == "done the second time"
-    assert "it timed out too often, see " in str(results["never"])
+    assert "the job timed out too often: see " in str(results["never"])
 
 
 def tell(folder: Path, times: int) -> None:
@@ -151,7 +151,7 @@ def test_mistakes_are_readable(options: dict[str, Any], message: str, cluster: M
 
 
 def test_an_unknown_cluster_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no cluster is called 'slrum': there are local, slurm"):
+    with pytest.raises(UserError, match="no cluster is called 'slrum': choose one of local, slurm"):
         load_cluster("slrum", tmp_path)
 
 
