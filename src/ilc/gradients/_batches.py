@@ -65,9 +65,9 @@ def _lists(inputs: Any, targets: Any, device: torch.device) -> tuple[Any, Any]:
     free = any(isinstance(one, TensorTree) for one in (*x, *y))
     if not x or len(x) != len(y) or 0 in (*x_sizes, *y_sizes) or (x_sizes != y_sizes and not free):
         raise UserError(
-            "inputs and targets must hold as many batches of as many examples, at least one, got batches of "
-            f"{x_sizes} and {y_sizes} examples: a list has an entry per environment, and a tuple or a "
-            "dictionary holds the arguments of the model"
+            "inputs and targets must have equally many batches, and both batches of an environment must have "
+            f"equally many examples, at least one, got batches of {x_sizes} and {y_sizes} examples: a list "
+            "has an entry per environment, and a tuple or a dictionary holds the arguments of the model"
         )
     for name, entries in (("inputs", x), ("targets", y)):
         _check_alike(name, entries, device)

@@ -22,9 +22,9 @@ PAGE = Path("docs/gallery.md")
 
 HEAD = """# Gallery
 
-`make figures` makes this page, so do not edit it by hand. It shows every figure with a sentence about
-it and with the study that makes its data. The pages of the experiments and [claims.md](claims.md)
-have the findings.
+`make figures` makes this page, so do not edit it by hand. It shows every figure with a sentence
+about it and with the study that makes its data. The pages of the experiments and
+[claims.md](claims.md) have the findings.
 """
 
 NO_FILE = "It uses no data of a study."
