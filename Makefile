@@ -28,10 +28,10 @@ report: setup ## one HTML file about the runs below outputs/: make report FOLDER
 	$(RUN) scripts/report.py $(FOLDERS)
 
 test: setup ## the tests, but for the slow ones
-	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow"
+	$(RUN) -m pytest -n 2 --dist worksteal --durations=25 -m "not slow"
 
 test-slow: setup ## the slow tests: trainings, kills at random moments, fuzzing
-	$(RUN) -m pytest -n 2 --dist worksteal -m slow
+	$(RUN) -m pytest -n 2 --dist worksteal --durations=25 -m slow
 
 lint: setup ## style and types
 	$(RUN) -m ruff check .
