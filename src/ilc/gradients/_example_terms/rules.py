@@ -21,6 +21,10 @@ from ilc.kernels._compiled import usable
 from ilc.kernels._patch_sums import Window, sums_and_signs
 
 
+# With fewer rows the kernel cannot use the registers well.
+_ENOUGH_ROWS = 4
+
+
 def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms | RankOneTerms]:
     """Outer products if there is one position per example, else ``linear_with_every_product``."""
     every = linear_with_every_product(layer, x, delta)
@@ -48,7 +52,8 @@ def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
 
 def _products(x: Tensor, delta: Tensor) -> ExampleTerms:
     """From ``x [E, positions, in]`` and ``delta [E, positions, out]``."""
-    by_kernel = x.dtype == delta.dtype == torch.float32 and usable(x) and usable(delta)
+    float32 = x.dtype == delta.dtype == torch.float32
+    by_kernel = float32 and delta.shape[-1] >= _ENOUGH_ROWS and usable(x) and usable(delta)
     return ExampleTerms(
         lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch),
         delta.shape[-1],
