@@ -20,7 +20,6 @@ from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms, produ
 from ilc.kernels._compiled import usable
 from ilc.kernels._patch_sums import Window, sums_and_signs
 
-
 # With fewer rows the kernel cannot use the registers well.
 _ENOUGH_ROWS = 4
 
