@@ -13,12 +13,12 @@ from ilc.distributed._buffers import MeanOfBuffers
 from ilc.distributed._exchange import summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
-from ilc.gradients._backward import checked_aggregator
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._environment import trainable_parameters
-from ilc.gradients._environment_gradients import device_of
+from ilc.gradients._environment import device_of, trainable_parameters
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
+from ilc.gradients._refusals import checked_aggregator
 from ilc.gradients._trials.findings import remember_buffers
+from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
 from ilc.gradients._ways.of_losses import Loss
 
@@ -63,6 +63,7 @@ def backward(
     processes = current()
     if processes.size == 1:
         return ways.backward(model, loss_fn, inputs, targets, aggregator, gradients)
+    given = inputs
     if gradients in (*PER_EXAMPLE, "pooled") and mixes_examples(model):
         raise UserError(
             f"gradients={gradients} with BatchNorm needs the whole batch, but each of the {processes.size} "
@@ -95,7 +96,10 @@ def backward(
     buffers.apply(changes)
     remember_buffers(model)
     risks, penalties = (reports / sum(counts) if pooled else reports).unbind()
-    return ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
+    warn_of_unused(model, given)
+    result = ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
+    note_filled(model, given)
+    return result
 
 
 def _is_empty(inputs: Batch, pooled: bool) -> bool:

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from ilc._precision import is_narrow
 from ilc.aggregators import Aggregator
-from ilc.errors import UserError
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
 from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
-from ilc.gradients._refusals import check_aggregator
+from ilc.gradients._refusals import checked_aggregator
+from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
 
 
@@ -45,8 +45,9 @@ def backward(
 ) -> BackwardResult:
     """Fill ``.grad`` of every trainable parameter with the aggregated environment gradients.
 
-    The call overwrites ``.grad``, so no ``zero_grad`` is needed. A trainable parameter that the risk does
-    not reach gets a zero gradient. Frozen parameters do not change.
+    The call overwrites ``.grad``, so no ``zero_grad`` is needed. It warns if no optimizer step has used what
+    it overwrites; ``ilc.accumulate`` collects environments over several calls. A trainable parameter that the
+    risk does not reach gets a zero gradient. Frozen parameters do not change.
 
     Args:
         model: called with one environment's inputs ``[N, ...]``: ``model(x)``, ``model(*x)`` for a tuple,
@@ -77,24 +78,22 @@ def backward(
             the next.
     """
     aggregator = checked_aggregator(aggregator, inputs, targets)
-    # A mean uses no votes, and the votes of all examples would cost as much as the mean itself. In half
-    # precision the examples' gradients are added up one by one in any case.
-    narrow = any(is_narrow(p.dtype) for p in model.parameters())
-    votes = narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
+    votes = uses_votes(model, aggregator, gradients)
     found = gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, votes=votes)
-    return combined(model, found, aggregator)
+    warn_of_unused(model, inputs)
+    result = combined(model, found, aggregator)
+    note_filled(model, inputs)
+    return result
 
 
-def checked_aggregator(aggregator: Aggregator | None, inputs: Batch, targets: Batch) -> Aggregator:
-    """Return the aggregator, or raise UserError if it is missing or stands in the place of a batch."""
-    if aggregator is None and (isinstance(inputs, Aggregator) or isinstance(targets, Aggregator)):
-        raise UserError(
-            "the aggregator stands in the place of the inputs or targets: name it, as in backward(model, "
-            "loss_fn, batch, aggregator=AndMask(agreement_threshold=0.8))"
-        )
-    check_aggregator(aggregator)
-    assert aggregator is not None, "None was refused"
-    return aggregator
+def uses_votes(model: nn.Module, aggregator: Aggregator, gradients: str) -> bool:
+    """Whether a step needs the votes.
+
+    A mean uses none, and the votes of all examples would cost as much as the mean itself. In half precision
+    the examples' gradients are added up one by one in any case.
+    """
+    narrow = any(is_narrow(p.dtype) for p in model.parameters())
+    return narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:

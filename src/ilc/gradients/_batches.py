@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from ilc.errors import UserError
+from ilc.gradients._forms import first_difference_of_forms
 from ilc.gradients._passes.calls import no_targets
-from ilc.gradients._tensor_tree import TensorTree, Values, first_difference_of_forms, stacked
+from ilc.gradients._tensor_tree import TensorTree, Values, stacked
 
 Batch = Any
 """A tensor ``[E, N, ...]``, a dictionary or tuple of such tensors, or a list with an entry per environment.
@@ -48,8 +49,8 @@ def _with_leading_axes(inputs: Any, targets: Any, device: torch.device) -> tuple
         raise UserError(
             "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
             f"{_shapes(x)} and {'no targets' if targets is None else _shapes(y)}: stack one batch of equal "
-            "size per environment, or give lists with an entry per environment. A tuple or a dictionary "
-            "holds the arguments of the model, each for all environments"
+            "size per environment, or give lists with an entry per environment, for one environment [x]. A "
+            "tuple or a dictionary holds the arguments of the model, each for all environments"
         )
     return x, y
 
@@ -95,7 +96,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _values(nest: Any, device: torch.device) -> Values:
-    return nest if isinstance(nest, Tensor | TensorTree) else TensorTree.of(_plain(nest), device)
+    return nest if isinstance(nest, Tensor | TensorTree) else TensorTree.of(plain(nest), device)
 
 
 def _check_alike(name: str, entries: Sequence[Values], device: torch.device) -> None:
@@ -146,10 +147,10 @@ def _unnested(batch: Batch, name: str) -> Any:
     return batch
 
 
-def _plain(nest: Any) -> Any:
+def plain(nest: Any) -> Any:
     """The same nest; a mapping of any class, such as a Hugging Face batch, as a dictionary in one order."""
     if isinstance(nest, Mapping):
-        return {key: _plain(nest[key]) for key in sorted(nest, key=str)}
+        return {key: plain(nest[key]) for key in sorted(nest, key=str)}
     if type(nest) in (tuple, list):
-        return type(nest)(map(_plain, nest))
+        return type(nest)(map(plain, nest))
     return nest

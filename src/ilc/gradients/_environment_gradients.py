@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
-import torch
 from torch import nn
 
 from ilc._processes import ONE_PROCESS, Processes
 from ilc.aggregators import Aggregator, JointAggregator
 from ilc.errors import UserError
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._environment import EnvironmentGradients
+from ilc.gradients._environment import EnvironmentGradients, device_of
 from ilc.gradients._groups import in_groups
 from ilc.gradients._hidden_examples import check_masks
 from ilc.gradients._named_errors import named
+from ilc.gradients._passes.calls import are_absent
 from ilc.gradients._passes.dense_embeddings import dense_embeddings
 from ilc.gradients._passes.example_losses import check_losses
 from ilc.gradients._passes.restored_buffers import buffers_restored_after_errors
@@ -24,6 +23,7 @@ from ilc.gradients._refusals import (
     Attempt,
     check_aggregator,
     check_model,
+    checked_aggregator,
     explained,
     with_a_remedy_that_works,
 )
@@ -37,7 +37,7 @@ from ilc.gradients._ways.example_loss import example_loss
 from ilc.gradients._ways.example_share import example_share
 from ilc.gradients._ways.example_sum_only import example_sum_only
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
-from ilc.gradients._ways.of_losses import Loss, of_losses
+from ilc.gradients._ways.of_losses import Loss, check_losses_given, of_losses
 from ilc.gradients._ways.pooled import pooled
 from ilc.gradients._ways.sequential import sequential
 from ilc.gradients._ways.sum_only import sum_only
@@ -64,9 +64,9 @@ PASS_PER_ENVIRONMENT = ("vectorized", "sequential")
 def environment_gradients(
     model: nn.Module,
     loss_fn: Loss,
-    inputs: Batch,
-    targets: Batch,
-    aggregator: Aggregator,
+    inputs: Batch = None,
+    targets: Batch = None,
+    aggregator: Aggregator | None = None,
     gradients: str = "vectorized",
     counts: Sequence[int] | None = None,
     processes: Processes = ONE_PROCESS,
@@ -87,6 +87,7 @@ def environment_gradients(
     Raises:
         UserError: as for ``backward``.
     """
+    aggregator = checked_aggregator(aggregator, inputs, targets)
     return gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, counts, processes)
 
 
@@ -112,7 +113,9 @@ def gradients_of_step(
             "needs to: take gradients='vectorized' with this aggregator"
         )
     if not callable(loss_fn):
-        return _of_given_losses(model, loss_fn, inputs, targets, aggregator, gradients)
+        check_losses_given(loss_fn, inputs, targets, aggregator, gradients)
+        with training_step(model, None), dense_embeddings(model), buffers_restored_after_errors(model):
+            return of_losses(model, loss_fn, aggregator.sums_on_request)
     x, y = as_batches(inputs, targets, device_of(model))
     check_masks(x)
     if isinstance(x, list) and gradients not in PASS_PER_ENVIRONMENT:
@@ -134,7 +137,7 @@ def gradients_of_step(
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else sum_only
         if isinstance(x, list):
-            way = _for_unequal_sizes(way, model, aggregator, [*x, *y])
+            way = _for_unequal_sizes(way, model, aggregator, x if are_absent(y[0]) else [*x, *y])
     attempt = Attempt(gradients, WAYS, model, loss_fn, x, y)
     with training_step(model, loss_fn), dense_embeddings(model), buffers_restored_after_errors(model):
         try:
@@ -142,41 +145,8 @@ def gradients_of_step(
         except UserError as error:
             raise with_a_remedy_that_works(error, attempt) from error.__cause__
         except Exception as error:
-            own = named(error, model, loss_fn, x, y) if gradients in PASS_PER_ENVIRONMENT else None
+            own = named(error, model, loss_fn, x, y, together=gradients not in PASS_PER_ENVIRONMENT)
             raise (own or explained(error, attempt)) from error
-
-
-def _of_given_losses(
-    model: nn.Module,
-    losses: Any,
-    inputs: Batch,
-    targets: Batch,
-    aggregator: Aggregator,
-    gradients: str,
-) -> EnvironmentGradients:
-    """Refuse what needs a loss and a batch, then differentiate the losses that are given."""
-    if not isinstance(losses, list | tuple):
-        raise UserError(
-            f"loss_fn must be a function, or a list with a loss per environment, got {type(losses).__name__}"
-        )
-    if inputs is not None or targets is not None:
-        raise UserError(
-            "loss_fn is a list with a loss per environment, and there are inputs or targets too: the losses "
-            "hold everything already, so give no batch, or give one loss_fn(outputs, targets)"
-        )
-    if gradients not in PASS_PER_ENVIRONMENT or isinstance(aggregator, JointAggregator):
-        what = type(aggregator).__name__ if isinstance(aggregator, JointAggregator) else repr(gradients)
-        raise UserError(
-            f"{what} makes its own passes, and loss_fn is a list of losses: give one loss_fn and a batch, or "
-            "take gradients='sequential' and an aggregator of sums, such as AndMask(agreement_threshold=0.8)"
-        )
-    with training_step(model, None), dense_embeddings(model), buffers_restored_after_errors(model):
-        return of_losses(model, losses, aggregator.sums_on_request)
-
-
-def device_of(model: nn.Module) -> torch.device:
-    """The device of the first parameter."""
-    return next((p.device for p in model.parameters()), torch.device("cpu"))
 
 
 def _passed(
