@@ -51,7 +51,7 @@ def compose_run(overrides: Sequence[str]) -> DictConfig:
     return config
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def _composed(overrides: tuple[str, ...]) -> DictConfig:
     return compose_config(overrides)
 
