@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -16,7 +19,7 @@ from lab.configuration.groups import CONF, choices
 from lab.configuration.overrides import check_overrides
 from lab.configuration.resolve import resolve
 from lab.configuration.resolvers import register_resolvers
-from lab.configuration.searched_settings import searched_settings, store_searched_settings
+from lab.configuration.searched_settings import PREFIX, searched_settings, store_searched_settings
 from lab.configuration.sweep_values import check_number_of_runs, swept_values
 
 
@@ -31,6 +34,26 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     store_searched_settings(overrides)
     with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides), return_hydra_config=True)
+
+
+def compose_run(overrides: Sequence[str]) -> DictConfig:
+    """The same as ``compose_config``, for one of many runs: those that differ in the seed share the work.
+
+    Raises:
+        HydraException, UserError: an override does not fit.
+    """
+    seeds = [text for text in overrides if re.fullmatch(r"seed=\d+", text)]
+    # What a search found may change while a command runs, so it is read anew.
+    if len(seeds) != 1 or any(PREFIX in text for text in overrides):
+        return compose_config(overrides)
+    config = deepcopy(_composed(tuple(text for text in overrides if text not in seeds)))
+    config.seed = int(seeds[0].removeprefix("seed="))
+    return config
+
+
+@lru_cache(maxsize=64)
+def _composed(overrides: tuple[str, ...]) -> DictConfig:
+    return compose_config(overrides)
 
 
 def compose_experiment(overrides: Sequence[str], sweep: bool = False) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ilc.errors import UserError
+from lab.configuration.drawn import drawn
 from lab.configuration.groups import choices
 from lab.configuration.scale import check_scale
 
@@ -16,10 +17,12 @@ def register_resolvers() -> None:
 
     ``${scale:A,B}`` is A at ``scale=small`` and B at ``scale=paper``. ``${floor_divide:A,B}`` is A
     divided by B, rounded down. ``${run_name:}`` is the run's folder below ``outputs/``. ``${choices:GROUP}``
-    lists the choices of a group, for the help.
+    lists the choices of a group, for the help. ``${drawn:NAME,DEFAULT,KIND,LOW,HIGH}`` is a random
+    option; see ``drawn``.
     """
     OmegaConf.register_new_resolver("scale", _at_scale, replace=True)
     OmegaConf.register_new_resolver("floor_divide", _floor_divide, replace=True)
+    OmegaConf.register_new_resolver("drawn", drawn, replace=True)
     OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
     OmegaConf.register_new_resolver("choices", lambda group: ", ".join(choices(group)), replace=True)
 

@@ -67,21 +67,17 @@ def make_colored_mnist(
         validation_color_noise,
         test_color_noise,
     )
-    if source not in SOURCES:
-        raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
+    check_source(source)
     if not all(0 <= noise <= 1 for noise in noises) or n_environments < 1:
         raise UserError(
             "colored_mnist needs noises (probabilities) in [0, 1] and at least one environment, "
             f"got {noises} and {n_environments}"
         )
     random = generator_for(seed, "colored_mnist")
-    if source == "mnist" or (source == "auto" and mnist_is_at_hand(data_dir)):
-        parts, name = mnist_digits(data_dir, random), "Colored MNIST (MNIST through torchvision)"
-    else:
-        parts, name = embedded_digits(random), "colored digits (scikit-learn)"
+    parts, name = digit_images(source, data_dir, random)
 
     def paint(part: DigitImages, color_noise: float, n: int | None = None) -> Split:
-        return _paint(part, label_noise, color_noise, grayscale, random, n)
+        return painted(part, label_noise, color_noise, grayscale, random, n)
 
     train = parts["train"]
     per_environment = len(train.digits) // n_environments
@@ -113,13 +109,32 @@ def make_colored_mnist(
     )
 
 
-def _paint(
+def check_source(source: str) -> None:
+    """Raise UserError if the source of digits is unknown."""
+    if source not in SOURCES:
+        raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
+
+
+def digit_images(
+    source: str, data_dir: str, random: torch.Generator
+) -> tuple[dict[str, DigitImages], str]:
+    """Return the parts ``train``, ``validation`` and ``test`` of a source, and the name of coloured images.
+
+    Raises:
+        UserError: MNIST cannot be found or downloaded.
+    """
+    if source == "mnist" or (source == "auto" and mnist_is_at_hand(data_dir)):
+        return mnist_digits(data_dir, random), "Colored MNIST (MNIST through torchvision)"
+    return embedded_digits(random), "colored digits (scikit-learn)"
+
+
+def painted(
     part: DigitImages,
     label_noise: float,
     color_noise: float,
     grayscale: bool,
     random: torch.Generator,
-    n: int | None,
+    n: int | None = None,
 ) -> Split:
     """Label and colour all versions of all images in random order, and return the first ``n`` of them."""
     m, copies = part.images.shape[:2]

@@ -16,6 +16,8 @@ class Schedule:
         lr_decay: the factor by which it then falls.
         steps_per_epoch: the largest number of steps in an epoch, which may then see a part of the data
             only; None for one pass over the data.
+        several_passes: whether an epoch goes over the data again until it has ``steps_per_epoch`` steps. A
+            smaller batch at the end of a pass is then left out.
         stop_at_loss: the training risk at which the run ends, also in the middle of an epoch; None for no
             limit.
         evaluation_examples: the largest number of examples of each split that are evaluated, spread evenly
@@ -29,6 +31,7 @@ class Schedule:
     milestones: tuple[float, ...] = ()
     lr_decay: float = 0.1
     steps_per_epoch: int | None = None
+    several_passes: bool = False
     stop_at_loss: float | None = None
     evaluation_examples: int | None = None
     kept_share_by_parameter: bool = False
@@ -44,3 +47,5 @@ class Schedule:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UserError(f"trainer.{name} must be null or at least 1, got {value}")
+        if self.several_passes and self.steps_per_epoch is None:
+            raise UserError("trainer.several_passes=true never ends an epoch: add +trainer.steps_per_epoch=N")

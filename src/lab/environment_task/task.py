@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any, ClassVar
@@ -133,7 +133,8 @@ class EnvironmentTask:
             )
         converged = False
         # A continued epoch draws the same batches again, and skips those that had their step.
-        for inputs, targets in islice(self.sampler, len(seen.risks), self.schedule.steps_per_epoch):
+        batches = self._passes() if self.schedule.several_passes else self.sampler
+        for inputs, targets in islice(batches, len(seen.risks), self.schedule.steps_per_epoch):
             # Not before the first step, so that the record is not empty, and not after the last one.
             if seen.risks and self.processes.any(stop_requested() is not None):
                 self._begun = begun
@@ -147,6 +148,15 @@ class EnvironmentTask:
         seen.check(self.method, self.model, lr, self.scheduler.last_epoch)
         metrics = seen.means(self.method.adds_penalty)
         return {**metrics, CONVERGED: 1} if converged else metrics
+
+    def _passes(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """The batches of one pass over the data after another, without end, all of the first one's size."""
+        size = None
+        while True:
+            for inputs, targets in self.sampler:
+                size = size or targets.shape[:2]
+                if targets.shape[:2] == size:
+                    yield inputs, targets
 
     def _has_converged(self, seen: StepRecord) -> bool:
         """Whether the training risk is as low as ``trainer.stop_at_loss`` asks for."""

@@ -4,6 +4,15 @@ from lab.models.domain_adversarial import DomainAdversarialMLP, DomainAdversaria
 from lab.models.fast_resnet import FastResNet
 from lab.models.linear import Linear
 from lab.models.mlp import MLP
+from lab.models.relu_mlp import ReluMLP
 from lab.models.resnet18 import ResNet18
 
-__all__ = ["MLP", "DomainAdversarialMLP", "DomainAdversarialOutputs", "FastResNet", "Linear", "ResNet18"]
+__all__ = [
+    "MLP",
+    "DomainAdversarialMLP",
+    "DomainAdversarialOutputs",
+    "FastResNet",
+    "Linear",
+    "ReluMLP",
+    "ResNet18",
+]

@@ -39,6 +39,12 @@ NEIGHBOURS = {
             "group_dro",
             "eqrm",
             "iga",
+            "late_v_rex",
+            "mmd",
+            "coral",
+            "mixup",
+            "mldg",
+            "rsc",
         )
     },
     "gram_weights": ("aggregator=gram_weights", "aggregator.kind=MGDA"),

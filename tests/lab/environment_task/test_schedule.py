@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+import lab.environment_task.task as task_module
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.environment_task import EnvironmentTask
 from lab.environment_task.schedule import Schedule
 from lab.runs.one_run.run_options import RunOptions
+from lab.runs.one_run.task import Interrupted
 
 
 def _task(*overrides: str) -> EnvironmentTask:
@@ -26,6 +28,42 @@ def test_an_epoch_has_at_most_so_many_steps(limit: int | None, steps: int) -> No
     for epoch in (1, 2):
         task.train_epoch()
         assert task.step == epoch * steps
+
+
+@pytest.mark.parametrize("size", [10, 15])
+def test_an_epoch_of_several_passes_has_all_its_steps_and_no_small_batch(size: int) -> None:
+    options = (f"dataset.batch_size={size}", "+trainer.steps_per_epoch=9", "+trainer.several_passes=true")
+    task, seen = _task(*options), []
+    task.take_step = lambda inputs, targets, record: (
+        seen.append(inputs)
+        or step(  # type: ignore[method-assign,func-returns-value]
+            inputs, targets, record
+        )
+    )
+    step = EnvironmentTask.take_step.__get__(task)
+    task.train_epoch()
+    assert task.step == len(seen) == 9
+    assert {inputs.shape[1] for inputs in seen} == {size}
+    of_a_pass = 40 // size
+    passes = [torch.cat(seen[i : i + of_a_pass], 1) for i in range(0, 9 - of_a_pass + 1, of_a_pass)]
+    for one in passes:  # No example twice in a pass, and another order in each.
+        assert len(one[0].unique(dim=0)) == of_a_pass * size
+    assert not torch.equal(passes[0], passes[1])
+
+
+def test_several_passes_stopped_in_an_epoch_continue_with_the_same_batches() -> None:
+    options = ("+trainer.steps_per_epoch=9", "+trainer.several_passes=true")
+    whole, halved = _task(*options), _task(*options)
+    whole.train_epoch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(task_module, "stop_requested", lambda: "SIGTERM" if halved.step == 6 else None)
+        with pytest.raises(Interrupted):
+            halved.train_epoch()
+    again = _task(*options)
+    again.load_state_dict(halved.state_dict())
+    again.train_epoch()
+    assert again.step == 9
+    assert all(map(torch.equal, again.model.parameters(), whole.model.parameters()))
 
 
 def test_a_shorter_epoch_begins_with_the_same_batches_and_then_draws_others() -> None:
@@ -51,3 +89,8 @@ def test_the_rate_falls_after_epochs_of_so_many_steps() -> None:
 def test_less_than_one_is_refused(name: str) -> None:
     with pytest.raises(UserError, match=f"trainer.{name} must be null or at least 1, got 0"):
         Schedule(**{name: 0})
+
+
+def test_passes_without_end_are_refused() -> None:
+    with pytest.raises(UserError, match=r"add \+trainer\.steps_per_epoch=N"):
+        Schedule(several_passes=True)

@@ -12,8 +12,8 @@ import pandas as pd
 from hydra.errors import HydraException
 
 from ilc.errors import UserError
-from lab.configuration.compose import command_of, compose_config, compose_experiment
-from lab.configuration.resolve import run_name
+from lab.configuration.compose import command_of, compose_run
+from lab.configuration.resolve import resolve, run_name
 from lab.runs.one_run.run_files import FAILED, LOG
 from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
@@ -152,7 +152,7 @@ def _plan(
 def _name_of(command: str) -> str:
     """The name of the run that a recorded command makes today; empty if it no longer works."""
     try:
-        return run_name(compose_config(overrides_in(command)))
+        return run_name(compose_run(overrides_in(command)))
     except (HydraException, UserError):
         return ""
 
@@ -160,4 +160,4 @@ def _name_of(command: str) -> str:
 @cache
 def _config(overrides: tuple[str, ...]) -> dict[str, Any]:
     """The resolved config of a run."""
-    return compose_experiment(overrides, sweep=True)
+    return resolve(compose_run(overrides), sweep=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ilc.errors import UserError
-from lab.configuration.compose import combinations, command_of, compose_config, tuned_settings
+from lab.configuration.compose import combinations, command_of, compose_config, compose_run, tuned_settings
 from lab.configuration.resolve import resolve, run_name
 from lab.files.atomic import write_text
 from lab.files.locked import lock
@@ -46,7 +46,7 @@ def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
     runs = {}
     for combination in combinations(overrides):
         own = leave_out_foreign_options(combination)
-        runs[output / run_name(compose_config(own))] = own
+        runs[output / run_name(compose_run(own))] = own
     return runs
 
 

@@ -1,0 +1,60 @@
+"""Our accuracies beside the published ones, and the rule that says whether a row agrees.
+
+The rule was written on 25 November 2026, before the first run of the study and without the published numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from lab.experiments.ood_bench.results import N_TRIALS, PUBLISHED, ROWS, curves, published, runs
+from lab.experiments.ood_bench.selection import RULES, selected
+
+MOST = 2.78
+"""The largest difference, in standard errors of the difference, with which a row agrees.
+
+This is the 95 % point of Student's distribution with four degrees of freedom: both sides have three trials.
+"""
+FLOOR = 1.0
+"""A difference up to one point agrees in any case.
+
+It is two standard errors of an accuracy on the 9,000 images of the test environment.
+"""
+
+
+def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
+    """Return a line per row and rule, in per cent.
+
+    ``trials`` counts the finished trials, ``accuracy`` is their mean and ``error`` its standard error. From
+    DomainBed's printed error, which divides by the number of trials, we get theirs with one less. ``apart``
+    is the difference to ``published`` in standard errors of the difference. ``verdict`` is ``pending``,
+    ``not published``, ``agrees`` or ``differs``.
+    """
+    trials = selected(runs(results), curves(results))
+    theirs = published(numbers).set_index(["algorithm", "selection"])
+    lines = []
+    for key, row in ROWS.items():
+        for rule in RULES:
+            own = 100 * trials[(trials.row == key) & (trials.rule == rule)].accuracy
+            known = (row.theirs, rule) in theirs.index
+            line = {
+                "row": key,
+                "rule": rule,
+                "trials": len(own),
+                "accuracy": own.mean(),
+                "error": own.std() / math.sqrt(len(own)) if len(own) > 1 else math.nan,
+                "published": float(theirs.accuracy[row.theirs, rule]) if known else math.nan,
+                "published_error": float(theirs.standard_error[row.theirs, rule]) if known else math.nan,
+            }
+            lines.append(line)
+    table = pd.DataFrame(lines)
+    difference = table.accuracy - table.published
+    error = (table.error**2 + table.published_error**2 * N_TRIALS / (N_TRIALS - 1)) ** 0.5
+    verdict = pd.Series("differs", table.index).mask(
+        difference.abs() <= (MOST * error).clip(lower=FLOOR), "agrees"
+    )
+    verdict = verdict.mask(table.published.isna(), "not published").mask(table.trials < N_TRIALS, "pending")
+    return table.assign(apart=difference / error.where(error > 0), verdict=verdict)

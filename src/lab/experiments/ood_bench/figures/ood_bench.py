@@ -1,0 +1,67 @@
+"""Colored MNIST as OoD-Bench runs it: the test accuracy of every method by both rules of selection."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lab.experiments.ood_bench.comparison import compared
+from lab.experiments.ood_bench.results import FOLDER, ROWS, STUDY, curves, runs
+from lab.experiments.ood_bench.selection import LABELS, RULES, selected
+from lab.figures.pending import pending_figure, progress_in_words
+from lab.figures.style import COLORS, GREY, data_sources, new_figure, stamp
+
+BY_COLOUR, BY_DIGIT = 0.1, 0.75
+"""Test accuracies of a prediction by the colour only, and by the digit only."""
+
+
+def draw(results: Path) -> Figure:
+    """Draw a panel per rule: a mark per trial, a diamond for the published mean."""
+    words = progress_in_words(results / FOLDER / f"{STUDY}_runs.csv")
+    done = runs(results)
+    trials = selected(done, curves(results))
+    if trials.empty:
+        return pending_figure(words)
+    table = compared(results)
+    figure = new_figure(n_columns=2, width=3.6, height=4.6)
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, rule in zip(panels, RULES, strict=True):
+        for place, key in enumerate(ROWS):
+            own = trials[(trials.row == key) & (trials.rule == rule)].accuracy
+            axes.plot(own, [place] * len(own), "o", color=COLORS[key], alpha=0.8)
+        theirs = table[table.rule == rule].published / 100
+        axes.plot(theirs, range(len(ROWS)), "D", mfc="white", color=GREY, label="published")
+        for known in (BY_COLOUR, BY_DIGIT):
+            axes.axvline(known, color=GREY, lw=0.8, ls=":")
+        axes.set_title(LABELS[rule], fontsize=10)
+        axes.set_xlabel("test accuracy")
+        axes.set_xlim(0, 0.85)
+    panels[0].set_yticks(range(len(ROWS)), [row.label for row in ROWS.values()])
+    panels[0].set_ylim(len(ROWS) - 0.5, -0.5)
+    about = "a mark per trial, the best of 20 draws; dotted: by colour, by digit"
+    stamp(figure, f"{about};\ndata: {'; '.join(filter(None, [data_sources(done), words]))}")
+    return figure
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """Return a line per row: mean and standard error over trials by both rules, and the published numbers."""
+    table = compared(results)
+    lines = []
+    for key, row in ROWS.items():
+        line = {"method": row.label, "in OoD-Bench": row.theirs}
+        for _, own in table[table.row == key].iterrows():
+            label = LABELS[own.rule]
+            line[label] = _number(own.accuracy, own.error) if own.trials else "pending"
+            if not math.isnan(own.published):
+                line[f"{label}, published"] = _number(own.published, own.published_error)
+                line[f"{label}, apart"] = f"{own.apart:.1f}: {own.verdict}"
+        lines.append({**line, "trials": str(table[table.row == key].trials.max())})
+    words = progress_in_words(results / FOLDER / f"{STUDY}_runs.csv")
+    return pd.DataFrame(lines + ([{"method": words}] if words else [])).fillna("")
+
+
+def _number(mean: float, error: float) -> str:
+    return f"{mean:.1f}" if math.isnan(error) else f"{mean:.1f} ± {error:.1f}"

@@ -1,0 +1,63 @@
+"""DomainBed's two rules that select one of the 20 draws of a trial, read from committed curves.
+
+Every run was made once, so both rules choose from the same runs. A run that diverged is never chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from lab.configuration.drawn import N_DRAWS
+
+
+def _best_evaluation(curve: pd.DataFrame) -> pd.Series:
+    """Return the first evaluation that is best on the held-out tenth of the training environments."""
+    return curve.iloc[int(curve["validation/accuracy"].to_numpy().argmax())]
+
+
+def _last_evaluation(curve: pd.DataFrame) -> pd.Series:
+    """Return the last evaluation."""
+    return curve.iloc[-1]
+
+
+RULES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
+    "training_domain": ("validation/accuracy", _best_evaluation),
+    "test_domain": ("test_held_out/accuracy", _last_evaluation),
+}
+"""The rules: the accuracy by which the best draw is chosen, and the evaluation of each run that counts.
+
+``training_domain`` chooses draw and step on a tenth of the training environments. ``test_domain`` chooses the
+draw on a tenth of the test environment, after the last step; DomainBed calls it the oracle.
+"""
+
+LABELS = {
+    "training_domain": "training-domain validation",
+    "test_domain": "test-domain validation (oracle)",
+}
+
+
+def selected(runs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """Return the chosen run of every finished trial by every rule.
+
+    A trial is finished if all of its draws were made. Of equally good draws DomainBed takes the last one.
+
+    Args:
+        runs: the finished runs, with the columns ``row``, ``trial`` and ``draw``.
+        curves: their evaluations, with the same columns.
+
+    Returns:
+        A table with the columns ``row``, ``trial``, ``rule``, ``draw`` and ``accuracy``, on the test
+        environment.
+    """
+    made = runs.groupby(["row", "trial"]).draw.nunique()
+    found = []
+    for (row, trial), own in curves.groupby(["row", "trial"]):
+        if made.get((row, trial), 0) < N_DRAWS:
+            continue
+        for rule, (score, evaluation) in RULES.items():
+            of_draws = [evaluation(curve.sort_values("step")) for _, curve in own.groupby("draw")]
+            best = max(reversed(of_draws), key=lambda chosen: float(chosen[score]))
+            found.append((row, trial, rule, int(best.draw), float(best["test/accuracy"])))
+    return pd.DataFrame(found, columns=["row", "trial", "rule", "draw", "accuracy"])
