@@ -115,9 +115,7 @@ def check_source(source: str) -> None:
         raise UserError(f"dataset.source must be one of {', '.join(SOURCES)}, got {source!r}")
 
 
-def digit_images(
-    source: str, data_dir: str, random: torch.Generator
-) -> tuple[dict[str, DigitImages], str]:
+def digit_images(source: str, data_dir: str, random: torch.Generator) -> tuple[dict[str, DigitImages], str]:
     """Return the parts ``train``, ``validation`` and ``test`` of a source, and the name of coloured images.
 
     Raises:
