@@ -11,7 +11,9 @@ from torch.nn import functional as F
 from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 
 from ilc._precision import wide_type
-from ilc.gradients._example_terms.terms import ExampleTerms, product, undivided
+from ilc.gradients._example_terms.patches import by_patches, sums_on_gpu
+from ilc.gradients._example_terms.terms import ExampleTerms, undivided
+from ilc.kernels import _gpu_products
 from ilc.kernels._compiled import usable
 from ilc.kernels._patch_sums import Window, corrected_signs, sums_and_signs
 
@@ -28,13 +30,15 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Examp
     x, delta, padding = prepared = _prepared(layer, x, delta, layer.weight.dtype)
     many = x.device.type == "cpu" and delta[0, 0].numel() > _MANY_POSITIONS
     if isinstance(layer, nn.Conv2d) and not many:
-        weight = _by_patches(layer, x, delta, padding)
+        weight = by_patches(layer, x, delta, padding)
     else:
         weight = _by_convolution(layer, x, delta, padding)
     if _has_kernel(layer, x, delta):
         weight = weight._replace(
             sums=lambda: _sums(layer, *prepared), corrected_signs=partial(_corrected_signs, layer, *prepared)
         )
+    elif isinstance(layer, nn.Conv2d) and layer.groups == 1 and _gpu_products.usable(x, delta):
+        weight = weight._replace(sums=lambda: sums_on_gpu(layer, *prepared))
     return {"weight": weight, "bias": undivided(lambda s: delta[s].flatten(2).sum(2))}
 
 
@@ -117,41 +121,3 @@ def _channels_last(values: Tensor) -> Tensor:
 
 def _window(layer: Convolution, padding: tuple[int, ...]) -> Window:
     return Window(layer.kernel_size, layer.stride, padding)  # type: ignore[arg-type]
-
-
-def _by_patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> ExampleTerms:
-    """The terms by a matrix product with the patches, in the layout ``[out, height, width, in]``."""
-    groups, (kh, kw) = layer.groups, layer.kernel_size
-    per_group = x.shape[1] // groups
-    height, width = delta.shape[2:]
-
-    def weight(s: slice) -> Callable[[slice, Tensor], Tensor]:
-        # Channels come last, so that a patch consists of a few long runs of memory.
-        padded = F.pad(x[s], (padding[1], padding[1], padding[0], padding[0]))
-        padded = padded.permute(0, 2, 3, 1).contiguous()
-        n, row, column = padded.stride(0), padded.stride(1), padded.stride(2)
-        patches = padded.as_strided(
-            (len(padded), groups, height, width, kh, kw, per_group),
-            (
-                n,
-                per_group,
-                row * layer.stride[0],
-                column * layer.stride[1],
-                row * layer.dilation[0],
-                column * layer.dilation[1],
-                1,
-            ),
-        ).reshape(len(padded), groups, height * width, kh * kw * per_group)
-        flat = delta[s].reshape(len(padded), groups, -1, height * width)
-        if groups == 1:
-            return lambda rows, scratch: product(flat[:, 0, rows], patches[:, 0], scratch)
-        return lambda rows, scratch: flat @ patches
-
-    def restore(total: Tensor) -> Tensor:
-        return total.view(-1, kh, kw, per_group).permute(0, 3, 1, 2)
-
-    def arrange(weight: Tensor) -> Tensor:
-        return weight.permute(0, 2, 3, 1).flatten(1)
-
-    n_rows = delta.shape[1] if groups == 1 else 1
-    return ExampleTerms(weight, n_rows, restore, arrange, height * width * kh * kw * x.shape[1])

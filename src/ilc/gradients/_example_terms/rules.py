@@ -8,6 +8,7 @@ memory never holds more than a few of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -17,6 +18,7 @@ from torch.nn import functional as F
 from ilc._precision import wide_type, widened
 from ilc.gradients._example_terms.convolution import convolution, convolution_gradient
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms, product, undivided
+from ilc.kernels import _gpu_products
 from ilc.kernels._compiled import usable
 from ilc.kernels._patch_sums import Window, sums_and_signs
 
@@ -51,12 +53,16 @@ def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
 
 def _products(x: Tensor, delta: Tensor) -> ExampleTerms:
     """From ``x [E, positions, in]`` and ``delta [E, positions, out]``."""
+    sums = None
     float32 = x.dtype == delta.dtype == torch.float32
-    by_kernel = float32 and delta.shape[-1] >= _ENOUGH_ROWS and usable(x) and usable(delta)
+    if float32 and delta.shape[-1] >= _ENOUGH_ROWS and usable(x) and usable(delta):
+        sums = partial(_sums_of_products, x, delta)
+    elif _gpu_products.usable(x, delta):
+        sums = partial(_gpu_products.sums_and_signs, x, delta)
     return ExampleTerms(
         lambda s: lambda rows, scratch: product(delta[s, :, rows].mT, x[s], scratch),
         delta.shape[-1],
-        sums=(lambda: _sums_of_products(x, delta)) if by_kernel else None,
+        sums=sums,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ilc.distributed import current
+from ilc._processes import current
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.task import DataRecord
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from ilc.distributed import Processes, joined
+from ilc._processes import Processes, joined
 from ilc.errors import UserError
 from lab.machine.memory_reuse import keep_freed_memory
 from lab.machine.seeding import seed_for
