@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ilc.aggregators import AndMask, GeometricMean, Mean, XorMask
-    from ilc.gradients import backward
+    from ilc.gradients import accumulate, backward
     from ilc.objectives import irm_penalty
     from ilc.optim import TemporalMaskAdam
     from ilc.verification import verify
@@ -24,6 +24,7 @@ __all__ = [
     "Mean",
     "TemporalMaskAdam",
     "XorMask",
+    "accumulate",
     "backward",
     "irm_penalty",
     "verify",
@@ -35,6 +36,7 @@ _HOME = {
     "Mean": "ilc.aggregators",
     "TemporalMaskAdam": "ilc.optim",
     "XorMask": "ilc.aggregators",
+    "accumulate": "ilc.gradients",
     "backward": "ilc.gradients",
     "irm_penalty": "ilc.objectives",
     "verify": "ilc.verification",

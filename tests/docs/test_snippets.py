@@ -35,11 +35,11 @@ def test_snippets_of_the_gradients_page(root: Path) -> None:
         exec(compile(snippet, "gradients.md", "exec"), {})
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(5))
 def test_snippets_of_the_batches_page(root: Path, number: int) -> None:
     """The first one needs transformers, which imports torchvision where it is installed."""
     snippets = blocks(root / "docs" / "batches.md", "python")
-    assert len(snippets) == 3
+    assert len(snippets) == 5
     if "transformers" in snippets[number]:
         pytest.importorskip("transformers")
         import_torchvision()

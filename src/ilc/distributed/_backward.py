@@ -19,6 +19,7 @@ from ilc.gradients._environment import trainable_parameters
 from ilc.gradients._environment_gradients import device_of
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._trials.findings import remember_buffers
+from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
 from ilc.gradients._ways.of_losses import Loss
 
@@ -63,6 +64,8 @@ def backward(
     processes = current()
     if processes.size == 1:
         return ways.backward(model, loss_fn, inputs, targets, aggregator, gradients)
+    warn_of_unused(model, inputs)
+    given = inputs
     if gradients in (*PER_EXAMPLE, "pooled") and mixes_examples(model):
         raise UserError(
             f"gradients={gradients} with BatchNorm needs the whole batch, but each of the {processes.size} "
@@ -95,7 +98,9 @@ def backward(
     buffers.apply(changes)
     remember_buffers(model)
     risks, penalties = (reports / sum(counts) if pooled else reports).unbind()
-    return ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
+    result = ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
+    note_filled(model, given)
+    return result
 
 
 def _is_empty(inputs: Batch, pooled: bool) -> bool:

@@ -11,6 +11,7 @@ the running statistics are the mean over environments. So neither the order nor 
 changes how fast they move.
 """
 
+from ilc.gradients._accumulate import Accumulation, accumulate
 from ilc.gradients._backward import BackwardResult, backward, combined
 from ilc.gradients._environment import EnvironmentGradients, RiskFunction
 from ilc.gradients._environment_gradients import PER_EXAMPLE, WAYS, environment_gradients
@@ -24,9 +25,11 @@ from ilc.gradients._ways.vectorized import vectorized
 __all__ = [
     "PER_EXAMPLE",
     "WAYS",
+    "Accumulation",
     "BackwardResult",
     "EnvironmentGradients",
     "RiskFunction",
+    "accumulate",
     "backward",
     "combined",
     "environment_gradients",

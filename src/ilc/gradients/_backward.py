@@ -14,6 +14,7 @@ from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
 from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
 from ilc.gradients._refusals import check_aggregator
+from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
 
 
@@ -45,8 +46,9 @@ def backward(
 ) -> BackwardResult:
     """Fill ``.grad`` of every trainable parameter with the aggregated environment gradients.
 
-    The call overwrites ``.grad``, so no ``zero_grad`` is needed. A trainable parameter that the risk does
-    not reach gets a zero gradient. Frozen parameters do not change.
+    The call overwrites ``.grad``, so no ``zero_grad`` is needed. It warns if no optimizer step has used what
+    it overwrites; ``ilc.accumulate`` collects environments over several calls. A trainable parameter that the
+    risk does not reach gets a zero gradient. Frozen parameters do not change.
 
     Args:
         model: called with one environment's inputs ``[N, ...]``: ``model(x)``, ``model(*x)`` for a tuple,
@@ -77,12 +79,22 @@ def backward(
             the next.
     """
     aggregator = checked_aggregator(aggregator, inputs, targets)
-    # A mean uses no votes, and the votes of all examples would cost as much as the mean itself. In half
-    # precision the examples' gradients are added up one by one in any case.
-    narrow = any(is_narrow(p.dtype) for p in model.parameters())
-    votes = narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
+    warn_of_unused(model, inputs)
+    votes = uses_votes(model, aggregator, gradients)
     found = gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, votes=votes)
-    return combined(model, found, aggregator)
+    result = combined(model, found, aggregator)
+    note_filled(model, inputs)
+    return result
+
+
+def uses_votes(model: nn.Module, aggregator: Aggregator, gradients: str) -> bool:
+    """Whether a step needs the votes.
+
+    A mean uses none, and the votes of all examples would cost as much as the mean itself. In half precision
+    the examples' gradients are added up one by one in any case.
+    """
+    narrow = any(is_narrow(p.dtype) for p in model.parameters())
+    return narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
 
 
 def checked_aggregator(aggregator: Aggregator | None, inputs: Batch, targets: Batch) -> Aggregator:

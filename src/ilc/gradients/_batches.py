@@ -95,7 +95,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _values(nest: Any, device: torch.device) -> Values:
-    return nest if isinstance(nest, Tensor | TensorTree) else TensorTree.of(_plain(nest), device)
+    return nest if isinstance(nest, Tensor | TensorTree) else TensorTree.of(plain(nest), device)
 
 
 def _check_alike(name: str, entries: Sequence[Values], device: torch.device) -> None:
@@ -146,10 +146,10 @@ def _unnested(batch: Batch, name: str) -> Any:
     return batch
 
 
-def _plain(nest: Any) -> Any:
+def plain(nest: Any) -> Any:
     """The same nest; a mapping of any class, such as a Hugging Face batch, as a dictionary in one order."""
     if isinstance(nest, Mapping):
-        return {key: _plain(nest[key]) for key in sorted(nest, key=str)}
+        return {key: plain(nest[key]) for key in sorted(nest, key=str)}
     if type(nest) in (tuple, list):
-        return type(nest)(map(_plain, nest))
+        return type(nest)(map(plain, nest))
     return nest

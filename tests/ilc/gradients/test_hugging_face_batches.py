@@ -48,6 +48,7 @@ def rows_of(model: Any, losses: list[Tensor]) -> list[Tensor]:
 def assert_update(model: Any, rows: list[Tensor], aggregator: AndMask) -> None:
     for p, column in zip(model.parameters(), rows, strict=True):
         torch.testing.assert_close(p.grad, aggregator(column), rtol=1e-9, atol=1e-12)
+    model.zero_grad()
 
 
 @pytest.mark.parametrize("way", ["vectorized", "sequential"])

@@ -84,6 +84,7 @@ def assert_update(model: nn.Module, rows: list[Tensor], aggregator: Any) -> None
         assert p.grad is not None
         torch.testing.assert_close(p.grad, aggregator(column))
         assert torch.equal(p.grad == 0, aggregator(column) == 0)
+    model.zero_grad()
 
 
 def of_output(outputs: Any) -> Tensor:
@@ -228,9 +229,15 @@ def test_a_mask_per_example_gives_the_votes_of_examples_without_padding(way: str
         length = int(batch["mask"][i].sum())
         own = {key: v[i : i + 1, :length] if isinstance(v, Tensor) else v for key, v in batch.items()}
         losses.append(F.cross_entropy(model(**own)["logits"], labels[i : i + 1]))
-    rows = loop(losses, model)
+    rows, calls = loop(losses, model), []
     nest = {key: v.unsqueeze(1) if isinstance(v, Tensor) else v for key, v in batch.items()}
-    result = backward(model, cross_entropy_of_logits, nest, labels.unsqueeze(1), AndMask(0.3), way)
+
+    def risk(outputs: Any, y: Tensor) -> Tensor:
+        calls.append(outputs["logits"].shape)
+        return cross_entropy_of_logits(outputs, y)
+
+    result = backward(model, risk, nest, labels.unsqueeze(1), AndMask(0.3), way)
+    assert set(calls) == {(1, CLASSES)} and len(calls) < 20  # By vmap, not one example after another.
     assert_update(model, rows, AndMask(0.3))
     torch.testing.assert_close(result.risks, torch.stack(losses).detach())
     found = verify(model, cross_entropy_of_logits, nest, labels.unsqueeze(1), AndMask(0.3), way)

@@ -155,11 +155,18 @@ def test_misuse_is_readable() -> None:
         step(MLP(D, C).double(), inputs, targets, "sequential")
     with pytest.raises(UserError, match="class indices"):
         step(network(), inputs, inputs)
-    with pytest.raises(UserError, match="one tensor"):
-        step(network(), inputs[:, :1], targets[:, :1], "per_example_loss")
     with pytest.raises(UserError, match="at least one environment"):
         DomainAdversarialMLP(D, C, 0)
     assert TrainingMethod(Mean()).prepare_targets(targets) is targets
+
+
+def test_examples_vote_with_rows_of_both_outputs() -> None:
+    inputs, targets = (values[:, :1] for values in batch())
+    one, other = network(), network()
+    result = step(one, inputs, targets, "per_example_loss")
+    torch.testing.assert_close(result.penalties, step(other, inputs, targets, "sequential").penalties)
+    for p, q in zip(one.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(p.grad, q.grad)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -66,6 +66,7 @@ def test_steps_are_those_of_the_definition_and_continue() -> None:
         for p, expected in zip(model.parameters(), plain.parameters(), strict=True):
             torch.testing.assert_close(p.grad, expected.grad, rtol=1e-6, atol=1e-9)
         assert float(result.penalties.min()) > 0
+        model.zero_grad()
 
 
 def test_the_weight_changes_the_update() -> None:

@@ -41,6 +41,8 @@ def rows_of_outputs(outputs: Any, n: int) -> Values | None:
 
     if isinstance(outputs, Tensor):
         return outputs if has_rows(outputs) else None
+    if isinstance(outputs, TensorTree):  # Divided already.
+        return outputs
     leaves, spec = tree_flatten(outputs)
     if not any(map(has_rows, leaves)):
         return None

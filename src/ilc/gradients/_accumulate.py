@@ -1,0 +1,142 @@
+"""Environments that arrive over several calls, for one update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from ilc.aggregators import Aggregator, GradientStatistics, JointAggregator
+from ilc.errors import UserError
+from ilc.gradients._backward import BackwardResult, combined, uses_votes
+from ilc.gradients._batches import Batch
+from ilc.gradients._environment import EnvironmentGradients
+from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
+from ilc.gradients._example_terms.batch_norm import normalises_by_batch
+from ilc.gradients._groups import added
+from ilc.gradients._passes.buffers_over_calls import BuffersOverCalls
+from ilc.gradients._refusals import check_aggregator
+from ilc.gradients._unused_gradients import note_filled, warn_of_unused
+from ilc.gradients._ways.of_losses import Loss
+
+
+class Accumulation:
+    """The environments of one update so far, which ``accumulate`` yields.
+
+    Attributes:
+        result: what ``backward`` returns, with the risks of all environments in the order of the calls; None
+            until the block has ended.
+    """
+
+    def __init__(self, aggregator: Aggregator) -> None:
+        self.result: BackwardResult | None = None
+        self._aggregator = aggregator
+        self._model: nn.Module | None = None
+        self._statistics: dict[str, GradientStatistics] = {}
+        self._reports: list[tuple[Tensor, Tensor]] = []
+
+    def backward(
+        self,
+        model: nn.Module,
+        loss_fn: Loss,
+        inputs: Batch = None,
+        targets: Batch = None,
+        gradients: str = "vectorized",
+    ) -> Tensor:
+        """Add the environments of one more micro-batch. ``.grad`` stays as it is.
+
+        Args:
+            model: the same in every call of the block, with the same parameters.
+            loss_fn: as for ``ilc.backward``.
+            inputs: as for ``ilc.backward``; the number of environments may differ from call to call.
+            targets: as for ``ilc.backward``.
+            gradients: as for ``ilc.backward``, without ``pooled``.
+
+        Returns:
+            The risks of these environments, detached.
+
+        Raises:
+            UserError: as for ``ilc.backward``; the model or its parameters have changed since the first call;
+                or the way is not the same for parts of a batch.
+        """
+        self._check(model, gradients)
+        found = gradients_of_step(
+            model,
+            loss_fn,
+            inputs,
+            targets,
+            self._aggregator,
+            gradients,
+            votes=uses_votes(model, self._aggregator, gradients),
+        )
+        self._buffers.collect(len(found.risks))
+        penalties = torch.zeros_like(found.risks) if found.penalties is None else found.penalties
+        self._reports.append((found.risks, penalties))
+        groups = [self._statistics, found.statistics] if self._statistics else [found.statistics]
+        self._statistics = added(groups)
+        return found.risks
+
+    def _check(self, model: nn.Module, gradients: str) -> None:
+        if gradients == "pooled":
+            raise UserError(
+                "gradients='pooled' does not tell environments apart, so there is nothing to collect: call "
+                "loss.backward() for each micro-batch, which adds up by itself"
+            )
+        if gradients in PER_EXAMPLE and any(map(normalises_by_batch, model.modules())):
+            raise UserError(
+                f"gradients={gradients!r} normalises over the whole batch under BatchNorm, of which each "
+                "call has a part: call eval() on the BatchNorm layers, take GroupNorm, or make one call"
+            )
+        versions = [p._version for p in model.parameters()]
+        if self._model is None:
+            self._model, self._versions, self._buffers = model, versions, BuffersOverCalls(model)
+        if self._model is not model or self._versions != versions:
+            what = "the parameters have changed" if self._model is model else "this is another model"
+            raise UserError(
+                f"{what} since the first micro-batch of this update: make the optimizer's step after the "
+                "block of ilc.accumulate, and a block for each model"
+            )
+
+    def finish(self) -> None:
+        """Fill ``.grad`` from all environments; ``accumulate`` does so at the end of its block."""
+        if self._model is None:
+            raise UserError(
+                "no environment was given to ilc.accumulate: call backward(model, loss_fn, batch) of what it "
+                "yields for each micro-batch"
+            )
+        warn_of_unused(self._model, None)
+        self._buffers.finish()
+        risks, penalties = (torch.cat(parts) for parts in zip(*self._reports, strict=True))
+        every = EnvironmentGradients(risks, self._statistics, penalties)
+        self.result = combined(self._model, every, self._aggregator)
+        note_filled(self._model, None)
+
+
+@contextmanager
+def accumulate(aggregator: Aggregator) -> Iterator[Accumulation]:
+    """Collect the environments of several calls, and fill ``.grad`` once at the end of the block.
+
+    The update is that of one ``ilc.backward`` with all environments: the votes are the same, and the sums
+    differ only by the rounding that their order causes. Only sums over environments are kept, which is
+    memory O(P) for any number of calls. BatchNorm in training mode normalises every environment by its own
+    batch. Running statistics and other buffers end as the mean over all environments. If the block ends with
+    an error, ``.grad`` and the buffers stay as they were.
+
+    Args:
+        aggregator: one that needs sums over environments only.
+
+    Raises:
+        UserError: the aggregator needs all environments at once, or the block had no environment.
+    """
+    check_aggregator(aggregator)
+    if isinstance(aggregator, JointAggregator):
+        raise UserError(
+            f"{type(aggregator).__name__} needs the graphs or gradients of all environments at once, and "
+            "ilc.accumulate keeps only sums: give all environments to one ilc.backward, or take an "
+            "aggregator of sums, such as AndMask(agreement_threshold=0.8)"
+        )
+    votes = Accumulation(aggregator)
+    yield votes
+    votes.finish()
