@@ -13,10 +13,9 @@ from ilc.distributed._buffers import MeanOfBuffers
 from ilc.distributed._exchange import summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
-from ilc.gradients._backward import checked_aggregator
 from ilc.gradients._batches import Batch, as_batches
 from ilc.gradients._environment import trainable_parameters
-from ilc.gradients._environment_gradients import device_of
+from ilc.gradients._environment_gradients import checked_aggregator, device_of
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._trials.findings import remember_buffers
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused

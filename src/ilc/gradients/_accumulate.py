@@ -99,8 +99,8 @@ class Accumulation:
                 "block of ilc.accumulate, and a block for each model"
             )
 
-    def finish(self) -> None:
-        """Fill ``.grad`` from all environments; ``accumulate`` does so at the end of its block."""
+    def _finish(self) -> None:
+        """Fill ``.grad`` from all environments."""
         if self._model is None:
             raise UserError(
                 "no environment was given to ilc.accumulate: call backward(model, loss_fn, batch) of what it "
@@ -139,4 +139,4 @@ def accumulate(aggregator: Aggregator) -> Iterator[Accumulation]:
         )
     votes = Accumulation(aggregator)
     yield votes
-    votes.finish()
+    votes._finish()

@@ -9,11 +9,9 @@ from torch import Tensor, nn
 
 from ilc._precision import is_narrow
 from ilc.aggregators import Aggregator
-from ilc.errors import UserError
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
-from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
-from ilc.gradients._refusals import check_aggregator
+from ilc.gradients._environment_gradients import PER_EXAMPLE, checked_aggregator, gradients_of_step
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
 
@@ -95,18 +93,6 @@ def uses_votes(model: nn.Module, aggregator: Aggregator, gradients: str) -> bool
     """
     narrow = any(is_narrow(p.dtype) for p in model.parameters())
     return narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
-
-
-def checked_aggregator(aggregator: Aggregator | None, inputs: Batch, targets: Batch) -> Aggregator:
-    """Return the aggregator, or raise UserError if it is missing or stands in the place of a batch."""
-    if aggregator is None and (isinstance(inputs, Aggregator) or isinstance(targets, Aggregator)):
-        raise UserError(
-            "the aggregator stands in the place of the inputs or targets: name it, as in backward(model, "
-            "loss_fn, batch, aggregator=AndMask(agreement_threshold=0.8))"
-        )
-    check_aggregator(aggregator)
-    assert aggregator is not None, "None was refused"
-    return aggregator
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:

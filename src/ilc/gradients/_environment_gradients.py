@@ -64,9 +64,9 @@ PASS_PER_ENVIRONMENT = ("vectorized", "sequential")
 def environment_gradients(
     model: nn.Module,
     loss_fn: Loss,
-    inputs: Batch,
-    targets: Batch,
-    aggregator: Aggregator,
+    inputs: Batch = None,
+    targets: Batch = None,
+    aggregator: Aggregator | None = None,
     gradients: str = "vectorized",
     counts: Sequence[int] | None = None,
     processes: Processes = ONE_PROCESS,
@@ -87,7 +87,20 @@ def environment_gradients(
     Raises:
         UserError: as for ``backward``.
     """
+    aggregator = checked_aggregator(aggregator, inputs, targets)
     return gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, counts, processes)
+
+
+def checked_aggregator(aggregator: Aggregator | None, inputs: Batch, targets: Batch) -> Aggregator:
+    """Return the aggregator, or raise UserError if it is missing or stands in the place of a batch."""
+    if aggregator is None and (isinstance(inputs, Aggregator) or isinstance(targets, Aggregator)):
+        raise UserError(
+            "the aggregator stands in the place of the inputs or targets: name it, as in backward(model, "
+            "loss_fn, batch, aggregator=AndMask(agreement_threshold=0.8))"
+        )
+    check_aggregator(aggregator)
+    assert aggregator is not None, "None was refused"
+    return aggregator
 
 
 def gradients_of_step(

@@ -62,17 +62,14 @@ def warn_of_unused(model: nn.Module, batch: Any) -> None:
     if before is None or before.step != _steps[0]:
         return
     parameters = _trainable(model)
-    if len(parameters) != len(before.gradients):
+    if len(parameters) != len(before.gradients) or _equal(before.batch, _few_numbers(batch)):
         return
     for p, gradient, version in zip(parameters, before.gradients, before.versions, strict=True):
         if p.grad is None or p.grad is not gradient() or _version(p) != version:
             return
     gradients = [p.grad for p in parameters if p.grad is not None]
     finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
-    needed = finite and any(bool(gradient.any()) for gradient in gradients)
-    now = _few_numbers(batch)
-    compared = before.batch is not None and now is not None and _equal(before.batch, now)
-    if needed and not compared:
+    if finite and any(bool(gradient.any()) for gradient in gradients):
         warnings.warn(_OVERWRITTEN, stacklevel=3)
 
 
@@ -102,7 +99,9 @@ def _few_numbers(batch: Any) -> Tensor | None:
     return numbers[:: max(1, len(numbers) // _FEW)].clone()
 
 
-def _equal(one: Tensor, other: Tensor) -> bool:
+def _equal(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return False
     alike = one.shape == other.shape and one.dtype == other.dtype and one.device == other.device
     return alike and bool(((one == other) | (one.isnan() & other.isnan())).all())
 

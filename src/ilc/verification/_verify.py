@@ -14,9 +14,8 @@ from ilc.aggregators import Aggregator
 from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
-from ilc.gradients._backward import checked_aggregator
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._environment_gradients import device_of
+from ilc.gradients._environment_gradients import checked_aggregator, device_of
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.module_state import ModuleState
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched
