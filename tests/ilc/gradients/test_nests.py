@@ -17,6 +17,8 @@ from ilc import verify
 from ilc.aggregators import AndMask, Mean, VRex
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, backward
+from ilc.gradients._trials import choose_way
+from ilc.gradients._ways.by_layers import known_answers
 
 WORDS, WIDTH, CLASSES, E, N, T = 7, 6, 3, 4, 5, 8
 
@@ -329,3 +331,39 @@ def test_bad_batches_are_one_line(what: str) -> None:
 def test_verify_refuses_losses_by_name() -> None:
     with pytest.raises(UserError, match="loss_fn is a list of losses"):
         verify(make(), [lambda: torch.zeros(())], aggregator=Mean())
+
+
+class Scores(Reader):
+    """The same with one tensor as output, so that its layers can be gone through for all environments."""
+
+    def forward(self, *arguments: Any, **keywords: Any) -> Tensor:
+        logits: Tensor = super().forward(*arguments, **keywords).logits
+        return logits
+
+
+def test_a_nest_goes_layer_by_layer_where_a_tensor_would() -> None:
+    model = make(Scores)
+    batches = [environment(N, T, seed) for seed in range(E)]
+    labels = [one.pop("labels") for one in batches]
+    losses = [F.cross_entropy(model(**x), y) for x, y in zip(batches, labels, strict=True)]
+    backward(model, F.cross_entropy, together(batches), torch.stack(labels), AndMask(0.6))
+    assert known_answers(model) == {0: True}
+    assert_update(model, loop(losses, model), AndMask(0.6))
+
+
+@pytest.mark.parametrize("kind", ["can", "cannot"])
+def test_torch_func_takes_a_nest_where_it_can(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    class Branching(Scores):
+        def forward(self, *arguments: Any, **keywords: Any) -> Tensor:
+            logits = super().forward(*arguments, **keywords)
+            return logits if kind == "can" or bool(keywords["mask"].any()) else logits.detach()
+
+    choose_way._say_once.cache_clear()
+    model = make(Branching)
+    batches = [environment(N, T, seed) for seed in range(E)]
+    labels = [one.pop("labels") for one in batches]
+    losses = [F.cross_entropy(model(**x), y) for x, y in zip(batches, labels, strict=True)]
+    model.head.register_forward_hook(lambda layer, arguments, output: output + 0 * output.mean(0))
+    backward(model, F.cross_entropy, batches, labels, AndMask(0.6))
+    assert ("torch.func cannot follow the model" in capsys.readouterr().out) == (kind == "cannot")
+    assert_update(model, loop(losses, model), AndMask(0.6))
