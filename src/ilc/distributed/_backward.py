@@ -14,9 +14,9 @@ from ilc.distributed._exchange import summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._environment import trainable_parameters
-from ilc.gradients._environment_gradients import checked_aggregator, device_of
+from ilc.gradients._environment import device_of, trainable_parameters
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
+from ilc.gradients._refusals import checked_aggregator
 from ilc.gradients._trials.findings import remember_buffers
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.joint_loss import joint_loss_gradients

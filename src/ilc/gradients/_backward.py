@@ -11,7 +11,8 @@ from ilc._precision import is_narrow
 from ilc.aggregators import Aggregator
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
-from ilc.gradients._environment_gradients import PER_EXAMPLE, checked_aggregator, gradients_of_step
+from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
+from ilc.gradients._refusals import checked_aggregator
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
 

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from ilc.errors import UserError
+from ilc.gradients._forms import first_difference_of_forms
 from ilc.gradients._passes.calls import no_targets
-from ilc.gradients._tensor_tree import TensorTree, Values, first_difference_of_forms, stacked
+from ilc.gradients._tensor_tree import TensorTree, Values, stacked
 
 Batch = Any
 """A tensor ``[E, N, ...]``, a dictionary or tuple of such tensors, or a list with an entry per environment.

@@ -20,6 +20,7 @@ __all__ = [
     "checked_objective",
     "checked_risk",
     "dense",
+    "device_of",
     "differentiated",
     "scalar_objective",
     "trainable_parameters",
@@ -60,6 +61,11 @@ def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
                 "and imaginary part as a real parameter, and call torch.view_as_complex on it in forward"
             )
     return parameters
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """The device of the first parameter."""
+    return next((p.device for p in model.parameters()), torch.device("cpu"))
 
 
 def differentiated(loss: Tensor, model: nn.Module, parameters: dict[str, nn.Parameter]) -> tuple[Tensor, ...]:

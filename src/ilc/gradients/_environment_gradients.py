@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
-import torch
 from torch import nn
 
 from ilc._processes import ONE_PROCESS, Processes
 from ilc.aggregators import Aggregator, JointAggregator
 from ilc.errors import UserError
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._environment import EnvironmentGradients
+from ilc.gradients._environment import EnvironmentGradients, device_of
 from ilc.gradients._groups import in_groups
 from ilc.gradients._hidden_examples import check_masks
 from ilc.gradients._named_errors import named
@@ -24,6 +22,7 @@ from ilc.gradients._refusals import (
     Attempt,
     check_aggregator,
     check_model,
+    checked_aggregator,
     explained,
     with_a_remedy_that_works,
 )
@@ -37,7 +36,7 @@ from ilc.gradients._ways.example_loss import example_loss
 from ilc.gradients._ways.example_share import example_share
 from ilc.gradients._ways.example_sum_only import example_sum_only
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
-from ilc.gradients._ways.of_losses import Loss, of_losses
+from ilc.gradients._ways.of_losses import Loss, check_losses_given, of_losses
 from ilc.gradients._ways.pooled import pooled
 from ilc.gradients._ways.sequential import sequential
 from ilc.gradients._ways.sum_only import sum_only
@@ -91,18 +90,6 @@ def environment_gradients(
     return gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, counts, processes)
 
 
-def checked_aggregator(aggregator: Aggregator | None, inputs: Batch, targets: Batch) -> Aggregator:
-    """Return the aggregator, or raise UserError if it is missing or stands in the place of a batch."""
-    if aggregator is None and (isinstance(inputs, Aggregator) or isinstance(targets, Aggregator)):
-        raise UserError(
-            "the aggregator stands in the place of the inputs or targets: name it, as in backward(model, "
-            "loss_fn, batch, aggregator=AndMask(agreement_threshold=0.8))"
-        )
-    check_aggregator(aggregator)
-    assert aggregator is not None, "None was refused"
-    return aggregator
-
-
 def gradients_of_step(
     model: nn.Module,
     loss_fn: Loss,
@@ -125,7 +112,9 @@ def gradients_of_step(
             "needs to: take gradients='vectorized' with this aggregator"
         )
     if not callable(loss_fn):
-        return _of_given_losses(model, loss_fn, inputs, targets, aggregator, gradients)
+        check_losses_given(loss_fn, inputs, targets, aggregator, gradients)
+        with training_step(model, None), dense_embeddings(model), buffers_restored_after_errors(model):
+            return of_losses(model, loss_fn, aggregator.sums_on_request)
     x, y = as_batches(inputs, targets, device_of(model))
     check_masks(x)
     if isinstance(x, list) and gradients not in PASS_PER_ENVIRONMENT:
@@ -157,39 +146,6 @@ def gradients_of_step(
         except Exception as error:
             own = named(error, model, loss_fn, x, y) if gradients in PASS_PER_ENVIRONMENT else None
             raise (own or explained(error, attempt)) from error
-
-
-def _of_given_losses(
-    model: nn.Module,
-    losses: Any,
-    inputs: Batch,
-    targets: Batch,
-    aggregator: Aggregator,
-    gradients: str,
-) -> EnvironmentGradients:
-    """Refuse what needs a loss and a batch, then differentiate the losses that are given."""
-    if not isinstance(losses, list | tuple):
-        raise UserError(
-            f"loss_fn must be a function, or a list with a loss per environment, got {type(losses).__name__}"
-        )
-    if inputs is not None or targets is not None:
-        raise UserError(
-            "loss_fn is a list with a loss per environment, and there are inputs or targets too: the losses "
-            "hold everything already, so give no batch, or give one loss_fn(outputs, targets)"
-        )
-    if gradients not in PASS_PER_ENVIRONMENT or isinstance(aggregator, JointAggregator):
-        what = type(aggregator).__name__ if isinstance(aggregator, JointAggregator) else repr(gradients)
-        raise UserError(
-            f"{what} makes its own passes, and loss_fn is a list of losses: give one loss_fn and a batch, or "
-            "take gradients='sequential' and an aggregator of sums, such as AndMask(agreement_threshold=0.8)"
-        )
-    with training_step(model, None), dense_embeddings(model), buffers_restored_after_errors(model):
-        return of_losses(model, losses, aggregator.sums_on_request)
-
-
-def device_of(model: nn.Module) -> torch.device:
-    """The device of the first parameter."""
-    return next((p.device for p in model.parameters()), torch.device("cpu"))
 
 
 def _passed(

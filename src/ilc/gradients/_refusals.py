@@ -39,6 +39,18 @@ def check_aggregator(aggregator: Any) -> None:
     )
 
 
+def checked_aggregator(aggregator: Aggregator | None, inputs: Any, targets: Any) -> Aggregator:
+    """Return the aggregator, or raise UserError if it is missing or stands in the place of a batch."""
+    if aggregator is None and (isinstance(inputs, Aggregator) or isinstance(targets, Aggregator)):
+        raise UserError(
+            "the aggregator stands in the place of the inputs or targets: name it, as in backward(model, "
+            "loss_fn, batch, aggregator=AndMask(agreement_threshold=0.8))"
+        )
+    check_aggregator(aggregator)
+    assert aggregator is not None, "None was refused"
+    return aggregator
+
+
 def check_model(model: nn.Module) -> None:
     """Raise UserError for DataParallel and similar wrappers."""
     # The check is by name, because an import of the distributed wrappers takes time and warns.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.utils._pytree import (
     TreeSpec,
-    keystr,
     register_pytree_node,
     tree_flatten,
-    tree_flatten_with_path,
     tree_unflatten,
 )
 
@@ -164,34 +162,6 @@ def differs_from_first(values: Values) -> Tensor:
     """Which rows ``[E]`` are not equal to the first row."""
     tensors = [values] if isinstance(values, Tensor) else values.tensors
     return torch.stack([(tensor != tensor[:1]).flatten(1).any(1) for tensor in tensors]).any(0)
-
-
-def first_difference_of_forms(one: TensorTree, other: TensorTree) -> str | None:
-    """What one nest has and another one has not; None if both have tensors in the same places."""
-    kinds = [[type(o) for o in tree.form.others] for tree in (one, other)]
-    if one.form.spec == other.form.spec and kinds[0] == kinds[1]:
-        return None
-    ours, theirs = (_places(tree) for tree in (one, other))
-    for where in {**ours, **theirs}:
-        a, b = (places.get(where, "nothing") for places in (ours, theirs))
-        if a != b:
-            return f"{a} at {where or 'the top'}, and the other has {b}"
-    return "other dictionaries, tuples or lists than the other"
-
-
-def _places(tree: TensorTree) -> dict[str, str]:
-    paths, _ = tree_flatten_with_path(tree.content)
-    return {
-        keystr(path): "a tensor" if isinstance(leaf, Tensor) else type(leaf).__name__ for path, leaf in paths
-    }
-
-
-def _plain(nest: Any) -> Any:
-    if isinstance(nest, Mapping):
-        return {key: _plain(nest[key]) for key in sorted(nest, key=str)}
-    if type(nest) in (tuple, list):
-        return type(nest)(map(_plain, nest))
-    return nest
 
 
 register_pytree_node(

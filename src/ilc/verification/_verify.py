@@ -15,7 +15,8 @@ from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
 from ilc.gradients._batches import Batch, as_batches
-from ilc.gradients._environment_gradients import checked_aggregator, device_of
+from ilc.gradients._environment import device_of
+from ilc.gradients._refusals import checked_aggregator
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.module_state import ModuleState
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched

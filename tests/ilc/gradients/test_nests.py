@@ -15,7 +15,6 @@ from torch.nn import functional as F
 
 from ilc import verify
 from ilc.aggregators import AndMask, Mean, VRex
-from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, backward
 from ilc.gradients._trials import choose_way
 from ilc.gradients._ways.by_layers import known_answers
@@ -275,62 +274,6 @@ def test_pooled_takes_a_nest() -> None:
     flat = {k: v.flatten(0, 1) if isinstance(v, Tensor) else v for k, v in together(EQUAL).items()}
     backward(model, of_output, together(EQUAL), aggregator=Mean(), gradients="pooled")
     assert_update(model, loop([model(**flat).loss], model), Mean())
-
-
-def without(key: str) -> list[dict[str, Any]]:
-    return [*UNEQUAL[:2], {name: value for name, value in UNEQUAL[2].items() if name != key}]
-
-
-def hidden(at: int) -> list[dict[str, Any]]:
-    batches = [{"attention_mask": torch.ones(3, 4), "labels": torch.zeros(3)} for _ in range(3)]
-    batches[at]["attention_mask"][1] = 0
-    return batches
-
-
-ONE = {"ids": torch.zeros(4, 1, T, dtype=torch.long), "mask": torch.ones(4, 1, T), "kind": "mean"}
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no environment": ({"inputs": []}, "at least one, got batches of \\[\\]"),
-    "no example": ({"inputs": [environment(3, 4, 0), environment(0, 4, 0)]}, "batches of \\[3, 0\\]"),
-    "a nest without environments": ({"inputs": {"ids": torch.zeros(0, 3, 4)}}, "both at least 1"),
-    "nests that differ": ({"inputs": without("mask")}, r"environment 2 .* nothing at \['mask'\].* a tensor"),
-    "no axis N": ({"inputs": {"ids": torch.zeros(3, 4), "mask": torch.zeros(3)}}, r"\(3, 4\), \(3,\)"),
-    "a mask that hides all": ({"inputs": hidden(1)}, "hides all of example 1 of environment 1"),
-    "only ignored labels": (
-        {"inputs": [{"labels": torch.tensor([1, -100])}, {"labels": torch.tensor([-100, -100])}]},
-        "all labels of environment 1 are -100",
-    ),
-    "other arguments": ({"inputs": [{"word": torch.zeros(3, 4)}]}, "does not take these inputs .*'ids'"),
-    "aggregator as targets": ({"inputs": UNEQUAL, "targets": Mean(), "aggregator": None}, "name it"),
-    "no aggregator": ({"inputs": UNEQUAL, "aggregator": None}, "aggregator must be an .*NoneType"),
-    "losses and a batch": ({"loss_fn": [lambda: 0], "inputs": UNEQUAL}, "give no batch, or"),
-    "no losses": ({"loss_fn": []}, "there is no environment"),
-    "a loss that is a number": ({"loss_fn": [lambda: 0.5]}, "the loss of environment 0: .*got float"),
-    "half functions": ({"loss_fn": [lambda: 0.5, torch.zeros(())]}, "some losses are functions"),
-    "losses per example": ({"loss_fn": [lambda: 0.5], "gradients": "per_example"}, "'per_example' makes its"),
-    "losses for a joint one": ({"loss_fn": [lambda: 0.5], "aggregator": VRex(1.0)}, "VRex makes its own"),
-    "a loss of another type": ({"loss_fn": "cross_entropy"}, "must be a function, or a list .*got str"),
-    "sizes per example": ({"inputs": UNEQUAL, "gradients": "per_example"}, "not environments of different"),
-    "a loss of all": (
-        {"inputs": {**ONE, "labels": torch.zeros(4, 1, dtype=torch.long)}, "gradients": "per_example_loss"},
-        "belongs to all of them",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WRONG)
-def test_bad_batches_are_one_line(what: str) -> None:
-    change, message = WRONG[what]
-    kind = Rows if what == "a loss of all" else Reader
-    loss: Any = (lambda outputs: outputs["loss"]) if kind is Rows else of_output
-    given = {"loss_fn": loss, "inputs": None, "aggregator": AndMask(0.5), **change}
-    with pytest.raises(UserError, match=message) as error:
-        backward(make(kind), **given)
-    assert "\n" not in str(error.value)
-
-
-def test_verify_refuses_losses_by_name() -> None:
-    with pytest.raises(UserError, match="loss_fn is a list of losses"):
-        verify(make(), [lambda: torch.zeros(())], aggregator=Mean())
 
 
 class Scores(Reader):

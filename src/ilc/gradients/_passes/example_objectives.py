@@ -24,8 +24,8 @@ def example_objectives(
     Each example is a batch of one. ``one_by_one`` is for losses that ``vmap`` cannot follow.
 
     Raises:
-        UserError: an environment does not have exactly one example, the outputs are not one tensor with a row
-            per example, or the risk is no scalar or depends on no parameter.
+        UserError: an environment does not have exactly one example, the outputs have no row per
+            example, or the risk is no scalar or depends on no parameter.
     """
     if targets.shape[1] != 1:
         raise UserError(

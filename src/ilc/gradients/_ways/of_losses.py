@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc._precision import widened
-from ilc.aggregators import GradientStatistics
+from ilc.aggregators import Aggregator, GradientStatistics, JointAggregator
 from ilc.errors import UserError
 from ilc.gradients._environment import (
     EnvironmentGradients,
@@ -27,6 +27,27 @@ OneLoss = Callable[[], "Tensor | Objective"] | Tensor | Objective
 
 Loss = Callable[..., "Tensor | Objective"] | Sequence[OneLoss]
 """``loss_fn(outputs, targets)``, ``loss_fn(outputs)``, or a list with a loss for each environment."""
+
+
+def check_losses_given(
+    losses: Any, inputs: Any, targets: Any, aggregator: Aggregator, gradients: str
+) -> None:
+    """Raise UserError if there is a batch beside the losses, or if something needs passes of its own."""
+    if not isinstance(losses, list | tuple):
+        raise UserError(
+            f"loss_fn must be a function, or a list with a loss per environment, got {type(losses).__name__}"
+        )
+    if inputs is not None or targets is not None:
+        raise UserError(
+            "loss_fn is a list with a loss per environment, and there are inputs or targets too: the losses "
+            "hold everything already, so give no batch, or give one loss_fn(outputs, targets)"
+        )
+    if gradients not in ("vectorized", "sequential") or isinstance(aggregator, JointAggregator):
+        what = type(aggregator).__name__ if isinstance(aggregator, JointAggregator) else repr(gradients)
+        raise UserError(
+            f"{what} makes its own passes, and loss_fn is a list of losses: give one loss_fn and a batch, or "
+            "take gradients='sequential' and an aggregator of sums, such as AndMask(agreement_threshold=0.8)"
+        )
 
 
 def of_losses(model: nn.Module, losses: Sequence[OneLoss], also: Sequence[str] = ()) -> EnvironmentGradients:
