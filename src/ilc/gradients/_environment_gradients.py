@@ -15,6 +15,7 @@ from ilc.gradients._environment import EnvironmentGradients, device_of
 from ilc.gradients._groups import in_groups
 from ilc.gradients._hidden_examples import check_masks
 from ilc.gradients._named_errors import named
+from ilc.gradients._passes.calls import are_absent
 from ilc.gradients._passes.dense_embeddings import dense_embeddings
 from ilc.gradients._passes.example_losses import check_losses
 from ilc.gradients._passes.restored_buffers import buffers_restored_after_errors
@@ -136,7 +137,7 @@ def gradients_of_step(
     elif gradients == "vectorized":
         way = way if aggregator.needs_votes else sum_only
         if isinstance(x, list):
-            way = _for_unequal_sizes(way, model, aggregator, [*x, *y])
+            way = _for_unequal_sizes(way, model, aggregator, x if are_absent(y[0]) else [*x, *y])
     attempt = Attempt(gradients, WAYS, model, loss_fn, x, y)
     with training_step(model, loss_fn), dense_embeddings(model), buffers_restored_after_errors(model):
         try:

@@ -6,19 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ilc.aggregators import GradientStatistics
 from ilc.gradients._environment import EnvironmentGradients
 from ilc.gradients._passes.mean_of_buffers import MeanOfBuffers
+from ilc.gradients._tensor_tree import Values, stacked
 
 
 def in_groups(
     way: Callable[..., EnvironmentGradients],
     model: nn.Module,
     objective: Any,
-    inputs: list[Tensor],
-    targets: list[Tensor],
+    inputs: list[Values],
+    targets: list[Values],
 ) -> EnvironmentGradients:
     """Call a way once for all environments of each size. Every environment weighs the same.
 
@@ -31,7 +32,7 @@ def in_groups(
     with MeanOfBuffers(model) as buffers:
         for members in groups.values():
             buffers.restart()
-            x, y = (torch.stack([values[e] for e in members]) for values in (inputs, targets))
+            x, y = (stacked([values[e] for e in members]) for values in (inputs, targets))
             found.append(way(model, objective, x, y))
             buffers.collect(len(members))
             order += members
@@ -57,5 +58,5 @@ def added(groups: list[dict[str, GradientStatistics]]) -> dict[str, GradientStat
     return total
 
 
-def _kind(pair: tuple[Tensor, Tensor]) -> tuple[Any, ...]:
+def _kind(pair: tuple[Values, Values]) -> tuple[Any, ...]:
     return tuple((tuple(values.shape), values.dtype) for values in pair)

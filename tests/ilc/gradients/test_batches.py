@@ -70,6 +70,26 @@ def test_lists_of_equal_sizes_are_a_tensor(way: str) -> None:
         assert p.grad is not None and q.grad is not None and torch.equal(p.grad, q.grad)
 
 
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+def test_a_loss_without_targets(way: str) -> None:
+    """Every size is a group here too, so that ``vectorized`` makes fewer passes than environments."""
+    inputs, _ = batches()
+    one, other, passes = make(), make(), []
+
+    def small(outputs: Tensor) -> Tensor:
+        passes.append(len(outputs))
+        return outputs.square().mean()
+
+    backward(one, small, inputs, aggregator=AndMask(0.6), gradients=way)
+    passes.clear()
+    one.zero_grad()
+    backward(one, small, inputs, aggregator=AndMask(0.6), gradients=way)
+    assert sorted(passes) == sorted(set(SIZES) if way == "vectorized" else SIZES)
+    backward(other, lambda outputs, y: small(outputs), inputs, inputs, AndMask(0.6), way)
+    for p, q in zip(one.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(p.grad, q.grad)
+
+
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_nested_tensors_are_lists() -> None:
     inputs, targets = batches()
