@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
@@ -37,6 +36,8 @@ def convolutions_are_faster_in_turn(model: nn.Module, loss_fn: ObjectiveFunction
     n = len(inputs)
     if n < 2 or inputs.device.type != "cpu" or not any(isinstance(layer, _CONVOLUTIONS) for layer in layers):
         return False
+    from torch.utils.flop_counter import FlopCounterMode  # It loads triton, where that is installed.
+
     counter = FlopCounterMode(display=False)
     with trial_passes(model, loss_fn, inputs), torch.no_grad(), counter:
         try:
