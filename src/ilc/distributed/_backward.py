@@ -63,7 +63,6 @@ def backward(
     processes = current()
     if processes.size == 1:
         return ways.backward(model, loss_fn, inputs, targets, aggregator, gradients)
-    warn_of_unused(model, inputs)
     given = inputs
     if gradients in (*PER_EXAMPLE, "pooled") and mixes_examples(model):
         raise UserError(
@@ -97,6 +96,7 @@ def backward(
     buffers.apply(changes)
     remember_buffers(model)
     risks, penalties = (reports / sum(counts) if pooled else reports).unbind()
+    warn_of_unused(model, given)
     result = ways.combined(model, EnvironmentGradients(risks, statistics, penalties), aggregator)
     note_filled(model, given)
     return result

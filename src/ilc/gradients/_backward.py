@@ -78,9 +78,9 @@ def backward(
             the next.
     """
     aggregator = checked_aggregator(aggregator, inputs, targets)
-    warn_of_unused(model, inputs)
     votes = uses_votes(model, aggregator, gradients)
     found = gradients_of_step(model, loss_fn, inputs, targets, aggregator, gradients, votes=votes)
+    warn_of_unused(model, inputs)
     result = combined(model, found, aggregator)
     note_filled(model, inputs)
     return result

@@ -49,8 +49,8 @@ def _with_leading_axes(inputs: Any, targets: Any, device: torch.device) -> tuple
         raise UserError(
             "inputs and targets must share their first two axes [E, N], both at least 1, got shapes "
             f"{_shapes(x)} and {'no targets' if targets is None else _shapes(y)}: stack one batch of equal "
-            "size per environment, or give lists with an entry per environment. A tuple or a dictionary "
-            "holds the arguments of the model, each for all environments"
+            "size per environment, or give lists with an entry per environment, for one environment [x]. A "
+            "tuple or a dictionary holds the arguments of the model, each for all environments"
         )
     return x, y
 

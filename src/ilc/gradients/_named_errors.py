@@ -53,8 +53,8 @@ def _of_the_model(model: nn.Module, x: Values) -> UserError | None:
         return None
     return UserError(
         f"the model does not take these inputs ({reason}): a dictionary gives its values by name, a tuple "
-        "one after another, and a list has an entry per environment. Several tensors for one argument may be "
-        "joined along a later axis by torch.cat or torch.stack, and be taken apart in forward"
+        "one after another, and a list has an entry per environment. Give a dictionary or tuple that is "
+        "itself one argument in a tuple of one, (x,), and targets as targets"
     )
 
 

@@ -50,13 +50,18 @@ def _count(*_: Any) -> None:
 register_optimizer_step_post_hook(_count)
 
 
-def warn_of_unused(model: nn.Module, batch: Any) -> None:
+def warn_of_unused(model: nn.Module, batch: Any, frames: int = 3) -> None:
     """Warn if ``backward`` is about to overwrite gradients that nothing has used.
 
     They count as used, or as not needed, if an optimizer has made a step, a parameter has changed, or
     ``.grad`` was set to None or zero or has another tensor. Gradients that are not finite count as not
     needed, because ``GradScaler`` leaves out their step. The same batch again counts as a comparison, of two
     ways or of two aggregators, for which overwriting is right.
+
+    Args:
+        model: the model of both calls.
+        batch: that of the present call; None if there are several.
+        frames: the number of frames from here to the user's line.
     """
     before = _filled.get(model)
     if before is None or before.step != _steps[0]:
@@ -70,7 +75,7 @@ def warn_of_unused(model: nn.Module, batch: Any) -> None:
     gradients = [p.grad for p in parameters if p.grad is not None]
     finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
     if finite and any(bool(gradient.any()) for gradient in gradients):
-        warnings.warn(_OVERWRITTEN, stacklevel=3)
+        warnings.warn(_OVERWRITTEN, stacklevel=frames)
 
 
 def note_filled(model: nn.Module, batch: Any) -> None:

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from ilc import accumulate, distributed
 from ilc.aggregators import AndMask, Mean
+from ilc.errors import UserError
 from ilc.gradients import backward
 
 MESSAGE = "overwrites the gradients of the one before"
@@ -72,6 +73,8 @@ def test_a_micro_batch_that_would_be_lost_is_said(call: Callable[..., Any], chan
     model = nn.Linear(5, 2)
     call(model, F.cross_entropy, *batch(0), Mean())
     change(model)
+    with pytest.raises(UserError):  # Nothing is overwritten, so nothing is said.
+        call(model, F.cross_entropy, batch(1)[0], batch(1)[1][:2], Mean())
     with pytest.warns(UserWarning, match=MESSAGE):
         call(model, F.cross_entropy, *batch(1), Mean())
 
@@ -99,8 +102,9 @@ def test_accumulation_says_it_once_for_all_its_calls() -> None:
                 votes.backward(model, F.cross_entropy, *batch(seed))
         optimizer.step()
     backward(model, F.cross_entropy, *batch(4), Mean())
-    with pytest.warns(UserWarning, match=MESSAGE), accumulate(AndMask(0.5)) as votes:
+    with pytest.warns(UserWarning, match=MESSAGE) as said, accumulate(AndMask(0.5)) as votes:
         votes.backward(model, F.cross_entropy, *batch(5))
+    assert said[0].filename == __file__
 
 
 def test_models_do_not_know_of_each_other() -> None:
