@@ -145,7 +145,7 @@ def gradients_of_step(
         except UserError as error:
             raise with_a_remedy_that_works(error, attempt) from error.__cause__
         except Exception as error:
-            own = named(error, model, loss_fn, x, y) if gradients in PASS_PER_ENVIRONMENT else None
+            own = named(error, model, loss_fn, x, y, together=gradients not in PASS_PER_ENVIRONMENT)
             raise (own or explained(error, attempt)) from error
 
 

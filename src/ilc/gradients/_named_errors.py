@@ -19,10 +19,20 @@ def named(
     loss_fn: Callable[..., Any],
     inputs: Values | Sequence[Values],
     targets: Values | Sequence[Values],
+    together: bool,
 ) -> UserError | None:
-    """The error as one line if the batch explains it, else None."""
+    """The error as one line if the batch explains it, else None.
+
+    Args:
+        error: what ended the step.
+        model: the model of the step.
+        loss_fn: the objective of the step.
+        inputs: of all environments.
+        targets: of all environments.
+        together: whether all environments go through the model as one batch.
+    """
     if "Expected more than 1 value per channel" in str(error):
-        return _of_single_examples(inputs)
+        return _of_one_example(inputs) if together else _of_single_examples(inputs)
     if not isinstance(error, TypeError):
         return None
     x, y = (values if isinstance(values, Tensor | TensorTree) else values[0] for values in (inputs, targets))
@@ -43,6 +53,16 @@ def _of_single_examples(inputs: Values | Sequence[Values]) -> UserError | None:
         f"{which} one example, and BatchNorm in training mode cannot normalise a single value: give each "
         "environment two examples or more, call eval() on the BatchNorm layers, or, if every example is an "
         "environment of its own, take gradients='per_example', which normalises all examples together"
+    )
+
+
+def _of_one_example(inputs: Values | Sequence[Values]) -> UserError | None:
+    """The same where all environments are one batch."""
+    if not isinstance(inputs, Tensor | TensorTree) or inputs.shape[:2].numel() > 1:
+        return None
+    return UserError(
+        "the batch has one example, and BatchNorm in training mode cannot normalise a single value: give two "
+        "examples or more, or call eval() on the BatchNorm layers"
     )
 
 

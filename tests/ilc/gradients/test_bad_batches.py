@@ -91,6 +91,21 @@ def test_bad_batches_are_one_line(what: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("way", "shape", "message"),
+    [
+        ("vectorized", (3, 1), "every environment has one example"),
+        ("sequential", (3, 1), "every environment has one example"),
+        ("per_example", (1, 1), "the batch has one example"),
+        ("pooled", (1, 1), "the batch has one example"),
+    ],
+)
+def test_batch_norm_of_one_example_is_named(way: str, shape: tuple[int, int], message: str) -> None:
+    model = nn.Sequential(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    with pytest.raises(UserError, match=f"{message}, and BatchNorm in training mode"):
+        backward(model, F.cross_entropy, torch.randn(*shape, 5), torch.zeros(shape).long(), Mean(), way)
+
+
 def test_verify_refuses_losses_by_name() -> None:
     with pytest.raises(UserError, match="loss_fn is a list of losses"):
         verify(Reader(), [lambda: torch.zeros(())], aggregator=Mean())
