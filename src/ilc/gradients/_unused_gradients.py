@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
+import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._pytree import tree_leaves
@@ -99,7 +100,7 @@ def _few_numbers(batch: Any) -> list[Tensor]:
     """Numbers of the first parts of the first tensors, by which another batch is known."""
     found = []
     tensors = (leaf for leaf in tree_leaves(plain(batch)) if isinstance(leaf, Tensor))
-    for tensor in islice((one for one in tensors if one.numel() and not one.is_nested), _TENSORS):
+    for tensor in islice((one for one in tensors if one.numel() and _is_plain(one)), _TENSORS):
         part = tensor
         while part.ndim > 2:
             part = part[0]
@@ -121,3 +122,7 @@ def _equal(ours: list[Tensor], others: list[Tensor]) -> bool:
 
 def _version(tensor: Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_nested

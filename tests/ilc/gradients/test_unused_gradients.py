@@ -107,6 +107,15 @@ def test_an_equal_mask_does_not_make_two_batches_the_same() -> None:
         backward(model, F.cross_entropy, {"mask": mask, "x": batch(1)[0]}, batch(1)[1], Mean())
 
 
+def test_batches_of_other_layouts() -> None:
+    model = nn.Linear(5, 2)
+    inputs, targets = batch(0)
+    sparse = [x.to_sparse() for x in inputs]
+    for _ in range(2):
+        backward(model, F.cross_entropy, sparse, list(targets), Mean(), "sequential")
+        model.zero_grad()
+
+
 def test_accumulation_says_it_once_for_all_its_calls() -> None:
     model = nn.Linear(5, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
