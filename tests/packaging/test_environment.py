@@ -71,7 +71,7 @@ def test_help_is_fast(root: Path) -> None:
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3
-    assert "aggregator: agreement_random, agreement_sum, and_mask, dann" in answer.stdout
+    assert "aggregator: agreement_random, agreement_sum, and_mask, coral, dann" in answer.stdout
 
 
 def test_help_loads_no_torch(root: Path) -> None:

@@ -59,9 +59,10 @@ class Accumulation:
 
         Raises:
             UserError: as for ``ilc.backward``; the model or its parameters have changed since the first call;
-                or the way is not the same for parts of a batch.
+                or the way depends on the whole batch.
         """
         self._check(model, gradients)
+        self._buffers.begin()
         found = gradients_of_step(
             model,
             loss_fn,
@@ -101,7 +102,7 @@ class Accumulation:
 
     def _finish(self) -> None:
         """Fill ``.grad`` from all environments."""
-        if self._model is None:
+        if self._model is None or not self._reports:
             raise UserError(
                 "no environment was given to ilc.accumulate: call backward(model, loss_fn, batch) of what it "
                 "yields for each micro-batch"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
+import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._pytree import tree_leaves
 
 from ilc.gradients._batches import plain
+from ilc.gradients._trials.trial_passes import same
 
 _OVERWRITTEN = (
     "this backward overwrites the gradients of the one before, which no optimizer step has used: with "
@@ -18,8 +21,8 @@ _OVERWRITTEN = (
     "are not needed, call optimizer.zero_grad() first"
 )
 
-
-_FEW = 64
+_TENSORS, _NUMBERS = 8, 64
+"""How many tensors of a batch, and numbers of each, tell it from another one. A mask may be equal in both."""
 
 
 class _Filled(NamedTuple):
@@ -34,7 +37,7 @@ class _Filled(NamedTuple):
 
     gradients: list[ref[Tensor]]
     versions: list[int]
-    batch: Tensor | None
+    batch: list[Tensor]
     step: int
 
 
@@ -93,23 +96,33 @@ def _trainable(model: nn.Module) -> list[nn.Parameter]:
     return [p for p in model.parameters() if p.requires_grad]
 
 
-def _few_numbers(batch: Any) -> Tensor | None:
-    """Numbers of the first tensor's first part, by which another batch is known; None without a tensor."""
-    tensor = next((leaf for leaf in tree_leaves(plain(batch)) if isinstance(leaf, Tensor)), None)
-    if tensor is None or not tensor.numel() or tensor.is_nested:
-        return None
-    while tensor.ndim > 2:
-        tensor = tensor[0]
-    numbers = tensor.detach().reshape(-1)
-    return numbers[:: max(1, len(numbers) // _FEW)].clone()
+def _few_numbers(batch: Any) -> list[Tensor]:
+    """Numbers of the first parts of the first tensors, by which another batch is known."""
+    found = []
+    tensors = (leaf for leaf in tree_leaves(plain(batch)) if isinstance(leaf, Tensor))
+    for tensor in islice((one for one in tensors if one.numel() and _is_plain(one)), _TENSORS):
+        part = tensor
+        while part.ndim > 2:
+            part = part[0]
+        numbers = part.detach().reshape(-1)
+        found.append(numbers[:: max(1, len(numbers) // _NUMBERS)].clone())
+    return found
 
 
-def _equal(one: Tensor | None, other: Tensor | None) -> bool:
-    if one is None or other is None:
-        return False
-    alike = one.shape == other.shape and one.dtype == other.dtype and one.device == other.device
-    return alike and bool(((one == other) | (one.isnan() & other.isnan())).all())
+def _equal(ours: list[Tensor], others: list[Tensor]) -> bool:
+    """Whether there are numbers and all are equal."""
+    return (
+        bool(ours)
+        and len(ours) == len(others)
+        and all(
+            one.device == other.device and same(one, other) for one, other in zip(ours, others, strict=True)
+        )
+    )
 
 
 def _version(tensor: Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_nested

@@ -129,6 +129,41 @@ def test_buffers_between_the_calls_are_those_before_the_first() -> None:
     assert all(p.grad is None for p in model.parameters()) and votes.result is None
 
 
+def test_finished_losses_leave_the_buffers_as_their_passes_did() -> None:
+    model, plain = make(nn.BatchNorm1d(8)), make(nn.BatchNorm1d(8))
+    inputs, targets = batch()
+    with accumulate(AndMask(0.6)) as votes:
+        for x, y in zip(inputs, targets, strict=True):
+            votes.backward(model, [F.cross_entropy(model(x), y)])
+    rows = [
+        torch.autograd.grad(F.cross_entropy(plain(x), y), list(plain.parameters()))
+        for x, y in zip(inputs, targets, strict=True)
+    ]
+    for p, column in zip(model.parameters(), zip(*rows, strict=True), strict=True):
+        torch.testing.assert_close(p.grad, AndMask(0.6)(torch.stack(column)))
+    assert all(map(torch.equal, model.buffers(), plain.buffers()))
+
+
+def test_a_call_that_failed_and_was_caught_is_left_out() -> None:
+    model, whole = make(nn.BatchNorm1d(8)), make(nn.BatchNorm1d(8))
+    inputs, targets = batch()
+    with (
+        pytest.raises(UserError, match="no environment was given"),
+        accumulate(Mean()) as votes,
+        pytest.raises(UserError, match="both at least 1"),
+    ):
+        votes.backward(model, F.cross_entropy, inputs[:0], targets[:0])
+    with accumulate(Mean()) as votes:
+        votes.backward(model, F.cross_entropy, inputs, targets)
+        with pytest.raises(UserError, match="has one example"):
+            votes.backward(model, F.cross_entropy, [inputs[0], inputs[1, :1]], [targets[0], targets[1, :1]])
+    backward(whole, F.cross_entropy, inputs, targets, Mean())
+    for p, q in zip(model.parameters(), whole.parameters(), strict=True):
+        torch.testing.assert_close(p.grad, q.grad)
+    for b, c in zip(model.buffers(), whole.buffers(), strict=True):
+        torch.testing.assert_close(b, c)
+
+
 def scaled_steps(parts: bool, scaler: Any) -> tuple[list[Tensor], Tensor, float]:
     """Two steps under autocast with scaling, clipping and a schedule: parameters, risks, learning rate."""
     model = make(nn.GroupNorm(2, 8)).float()

@@ -93,6 +93,29 @@ def test_the_same_batch_again_is_a_comparison(nest: Callable[[Tensor], Any]) -> 
         backward(model, F.cross_entropy, given, targets, Mean())
 
 
+class Masked(nn.Linear):
+    def forward(self, mask: Tensor, x: Tensor) -> Tensor:
+        return super().forward(x * mask)
+
+
+def test_an_equal_mask_does_not_make_two_batches_the_same() -> None:
+    model = Masked(5, 2)
+    mask = torch.ones(3, 4, 1)
+    backward(model, F.cross_entropy, {"mask": mask, "x": batch(0)[0]}, batch(0)[1], Mean())
+    backward(model, F.cross_entropy, {"mask": mask, "x": batch(0)[0]}, batch(0)[1], Mean())
+    with pytest.warns(UserWarning, match=MESSAGE):
+        backward(model, F.cross_entropy, {"mask": mask, "x": batch(1)[0]}, batch(1)[1], Mean())
+
+
+def test_batches_of_other_layouts() -> None:
+    model = nn.Linear(5, 2)
+    inputs, targets = batch(0)
+    sparse = [x.to_sparse() for x in inputs]
+    for _ in range(2):
+        backward(model, F.cross_entropy, sparse, list(targets), Mean(), "sequential")
+        model.zero_grad()
+
+
 def test_accumulation_says_it_once_for_all_its_calls() -> None:
     model = nn.Linear(5, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

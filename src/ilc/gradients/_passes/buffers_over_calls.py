@@ -11,36 +11,39 @@ from ilc.gradients._trials.findings import remember_buffers
 
 
 class BuffersOverCalls:
-    """Remembers the buffers before the first call, and leaves their mean over all environments at the end.
+    """Collects what calls do to the buffers, and adds the mean over all environments at the end.
 
-    It averages changes and not values, so that a constant buffer stays the same to the bit. Between calls the
-    buffers are as before the first one.
+    After each call the buffers are as before it. It averages changes and not values, so that a constant
+    buffer stays the same to the bit. What passes outside the calls do to the buffers stays.
     """
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model
         self._buffers = list(model.buffers()) if model.training else []
-        self._start = [buffer.clone() for buffer in self._buffers]
-        self._changes = [torch.zeros_like(_change(start, start)) for start in self._start]
+        self._changes = [torch.zeros_like(_change(buffer, buffer)) for buffer in self._buffers]
         self._n = 0
 
+    def begin(self) -> None:
+        """Remember the buffers before a call."""
+        self._before = [buffer.clone() for buffer in self._buffers]
+
     def collect(self, n_environments: int) -> None:
-        """Add what a call with so many environments has changed, and put the buffers back."""
+        """Add what the call with so many environments has changed, and put the buffers back."""
         self._n += n_environments
         with torch.no_grad():
-            for buffer, start, total in zip(self._buffers, self._start, self._changes, strict=True):
-                total.add_(_change(start, buffer), alpha=n_environments)
-                buffer.copy_(start)
+            for buffer, before, total in zip(self._buffers, self._before, self._changes, strict=True):
+                total.add_(_change(before, buffer), alpha=n_environments)
+                buffer.copy_(before)
         remember_buffers(self._model)
 
     def finish(self) -> None:
-        """Set the buffers to their mean over all environments."""
+        """Change the buffers by the mean over all environments."""
         with torch.no_grad():
-            for buffer, start, total in zip(self._buffers, self._start, self._changes, strict=True):
-                mean = start + total / self._n if is_continuous(start) else mean_of(start, total, self._n)
+            for buffer, total in zip(self._buffers, self._changes, strict=True):
+                mean = buffer + total / self._n if is_continuous(buffer) else mean_of(buffer, total, self._n)
                 buffer.copy_(mean)
         remember_buffers(self._model)
 
 
-def _change(start: Tensor, now: Tensor) -> Tensor:
-    return widened(now) - widened(start) if is_continuous(start) else change_of(start, now)
+def _change(before: Tensor, now: Tensor) -> Tensor:
+    return widened(now) - widened(before) if is_continuous(before) else change_of(before, now)
