@@ -274,48 +274,27 @@ KINDS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-NO_RULE = r"no rule for .*: use gradients='per_example_loss'"
 ANOTHER_WAY = r"use gradients='sequential'"
 BY_LAYERS = ("per_example", "per_example_share")
 
 # What is refused, in which words; everything else must be equal. A way "mean" is vectorized with a Mean.
 REFUSED: dict[str, dict[str, str]] = {
-    **{
-        kind: dict.fromkeys(BY_LAYERS, NO_RULE)
-        for kind in (
-            "transposed convolution",
-            "bag of embeddings",
-            "raw parameters",
-            "weight norm",
-            "orthogonal",
-            "GRU cells",
-            "attention",
-            "transformer",
-            "RMSNorm",
-            "InstanceNorm",
-        )
-    },
-    "tied layers": dict.fromkeys(BY_LAYERS, r"shares a parameter.*use gradients='per_example_loss'"),
-    "tied embedding": dict.fromkeys(BY_LAYERS, r"do not add up.*[Uu]se gradients='per_example_loss'"),
     # Their running mean, of which the gradient is not cut, mixes the examples of a batch.
     "reassigned buffers": dict.fromkeys(
         BY_LAYERS, r"something other than BatchNorm mixes the examples.*gradients='per_example_loss'"
     ),
-    "unused parameters": dict.fromkeys(BY_LAYERS, r"was not called.*use gradients='per_example_loss'"),
-    "checkpoints": {
-        **dict.fromkeys(BY_LAYERS, r"used twice.*use gradients='per_example_loss'"),
-        **dict.fromkeys(("vectorized", "mean"), ANOTHER_WAY),
-    },
     "reentrant checkpoints": dict.fromkeys((*WAYS, "mean"), "use_reentrant=False"),
-    "control flow": dict.fromkeys(("vectorized", "mean"), ANOTHER_WAY),
-    "BatchNorm with a cumulative mean": dict.fromkeys(("vectorized", "mean"), ANOTHER_WAY),
-    "spectral norm": {
-        **dict.fromkeys(BY_LAYERS, NO_RULE),
-        **dict.fromkeys(("vectorized", "mean"), ANOTHER_WAY),
-    },
     **{
-        kind: {**dict.fromkeys(BY_LAYERS, NO_RULE), **dict.fromkeys(("vectorized", "mean"), ANOTHER_WAY)}
-        for kind in ("GRU", "LSTM", "RNN")
+        kind: dict.fromkeys(("vectorized", "mean"), ANOTHER_WAY)
+        for kind in (
+            "checkpoints",
+            "control flow",
+            "BatchNorm with a cumulative mean",
+            "spectral norm",
+            "GRU",
+            "LSTM",
+            "RNN",
+        )
     },
 }
 

@@ -261,55 +261,6 @@ def test_threshold_zero_trains_like_the_plain_batch() -> None:
     assert result.risks.shape == (N,)
 
 
-class Twice(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer, self.last = nn.Linear(9, 9), nn.Linear(9, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.last(self.layer(self.layer(x[:, 0, 0])))
-        return result
-
-
-class Shared(Twice):
-    def __init__(self) -> None:
-        super().__init__()
-        self.other = nn.Linear(9, 9)
-        self.other.weight = self.layer.weight
-
-    def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.last(self.layer(self.other(x[:, 0, 0])))
-        return result
-
-
-class Functional(Twice):
-    def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.last(F.linear(x[:, 0, 0], self.layer.weight))
-        return result
-
-
-class Recurrent(Twice):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.GRU(9, 9)  # type: ignore[assignment]
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (Twice, r"layer \(Linear\) is used twice"),
-        (Shared, r"other \(Linear\) shares a parameter with layer \(Linear\)"),
-        (Functional, "layer has trainable parameters but was not called"),
-        (Recurrent, r"no rule for layer \(GRU\)"),
-    ],
-)
-def test_what_has_no_share_is_an_error_with_the_remedy(model: type[nn.Module], message: str) -> None:
-    inputs, targets = batch()
-    with pytest.raises(UserError, match=message) as error:
-        example_share(model().double(), F.cross_entropy, inputs, targets)
-    assert "gradients='per_example_loss'" in str(error.value)
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile itself
 def test_compiled_models_are_refused() -> None:
     inputs, targets = batch()

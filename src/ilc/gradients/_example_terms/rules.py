@@ -37,12 +37,12 @@ def linear(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms
 def linear_with_every_product(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
     """The rule of ``y = x W^T + b``, summed over all axes between examples and features."""
     x, delta = x.reshape(len(x), -1, x.shape[-1]), delta.reshape(len(delta), -1, delta.shape[-1])
-    return {"weight": _products(x, delta), "bias": undivided(lambda s: delta[s].sum(1))}
+    return {"weight": products(x, delta), "bias": undivided(lambda s: delta[s].sum(1))}
 
 
 def linear_written_out(layer: nn.Linear, x: Tensor, delta: Tensor) -> dict[str, ExampleTerms]:
     """Every product written out, as the correction for BatchNorm needs it."""
-    return {"weight": _products(x[:, None], delta[:, None]), "bias": undivided(lambda s: delta[s].clone())}
+    return {"weight": products(x[:, None], delta[:, None]), "bias": undivided(lambda s: delta[s].clone())}
 
 
 def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ def linear_gradient(layer: nn.Linear, x: Tensor, delta: Tensor) -> Tensor:
     return delta.to(dtype).T @ x.to(dtype)
 
 
-def _products(x: Tensor, delta: Tensor) -> ExampleTerms:
+def products(x: Tensor, delta: Tensor) -> ExampleTerms:
     """From ``x [E, positions, in]`` and ``delta [E, positions, out]``."""
     sums = None
     float32 = x.dtype == delta.dtype == torch.float32

@@ -59,7 +59,7 @@ def summed(
         rows_of = terms.of(slice(start, start + few))
         for first in range(0, terms.n_rows, rows):
             votes = rows_of(slice(first, first + rows), scratch).to(statistics.total.dtype)
-            votes = votes.flatten(1).contiguous()
+            votes = votes.reshape(len(votes), -1).contiguous()
             part = slice(first * row, first * row + votes.shape[1])
             channels = slice(first, first + rows) if terms.n_rows > 1 else slice(None)
             if also or in_order or not usable(votes):
@@ -93,9 +93,8 @@ def _summed_at_once(
     terms: ExampleTerms, parameter: Tensor, n: int, also: Sequence[str]
 ) -> GradientStatistics:
     """Do the same for small parameters such as biases, where the number of calls decides the cost."""
-    votes = (
-        terms.of(slice(0, n))(slice(0, 1), parameter.new_empty(0)).to(wide_type(parameter.dtype)).flatten(1)
-    )
+    votes = terms.of(slice(0, n))(slice(0, 1), parameter.new_empty(0)).to(wide_type(parameter.dtype))
+    votes = votes.reshape(n, -1)
     statistics = GradientStatistics(n, votes.sum(0), votes.sign().sum(0))
     for name in also:
         setattr(statistics, name, ON_REQUEST[name](votes).sum(0))

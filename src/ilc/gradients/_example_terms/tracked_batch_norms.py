@@ -15,7 +15,9 @@ from ilc.gradients._example_terms.batch_norm import BatchNormRecord, TrackedBatc
 from ilc.gradients._example_terms.batch_norm_correction import BatchNormCorrection
 from ilc.gradients._example_terms.rules import BELOW_BATCH_NORM, RULES
 from ilc.gradients._example_terms.terms import ExampleTerms, undivided
-from ilc.gradients._example_terms.watched_layers import refuse_second_use
+
+NORMALISATION = "_NormalisedBackward"
+"""The name that autograd gives to the operation of a tracked BatchNorm."""
 
 _REMEDY = (
     "use gradients='per_example_loss' (exact, but one backward pass per example), use 'per_example_share' "
@@ -42,18 +44,11 @@ def track_batch_norms(
             a layer of ``BELOW_BATCH_NORM``.
     """
     tracked = TrackedBatchNorms(model, collect, starts)
-    handles: list[RemovableHandle] = []
-    for layer in model.modules():
-        if type(layer) in BELOW_BATCH_NORM:
-            handles.append(layer.register_forward_hook(tracked.note_output))
-        elif normalises_by_batch(layer):
-            handles.append(layer.register_forward_hook(tracked.replace_output))
     try:
         yield tracked
     finally:
         tracked.forget()
-        for handle in handles:
-            handle.remove()
+        tracked.end()
 
 
 class TrackedBatchNorms:
@@ -69,6 +64,21 @@ class TrackedBatchNorms:
         self._layer_of_node: dict[Node, nn.Module] = {}
         self._all: list[TrackedBatchNorm] = []
         self._fed_by: dict[nn.Module, TrackedBatchNorm] = {}
+        self._handles: list[RemovableHandle] = []
+        for layer in model.modules():
+            if type(layer) in BELOW_BATCH_NORM:
+                self._handles.append(layer.register_forward_hook(self.note_output))
+            elif normalises_by_batch(layer):
+                self._handles.append(layer.register_forward_hook(self.replace_output))
+
+    def end(self) -> None:
+        """End the watch over forward passes."""
+        for handle in self._handles:
+            handle.remove()
+
+    def feeders(self) -> set[nn.Module]:
+        """The layers whose output goes to a BatchNorm."""
+        return set(self._fed_by)
 
     def note_output(self, layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
         """Forward hook of a layer that may feed a BatchNorm: note the graph node of its output.
@@ -82,7 +92,12 @@ class TrackedBatchNorms:
         self, layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor
     ) -> Tensor | None:
         """Forward hook of a BatchNorm: give its output a backward pass that can be switched."""
-        refuse_second_use(layer, self._called, self._names[layer].rpartition(" ")[0])
+        if layer in self._called:
+            raise UserError(
+                f"the batch statistics of {self._names[layer]} cannot be followed, as it is used twice in "
+                f"one pass: {_REMEDY}"
+            )
+        self._called.add(layer)
         x = arguments[0]
         if not output.requires_grad:
             return None

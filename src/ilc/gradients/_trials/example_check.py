@@ -6,13 +6,15 @@ from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.example_sums import sums_agree
-from ilc.gradients._trials.example_votes import different_examples, votes_agree
+from ilc.gradients._trials.example_votes import different_examples, examples_mix, votes_agree
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.fixed_batch_norm import batch_norm_mixing_nothing
+from ilc.gradients._trials.routes import VotesDifferError, routes
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, trial_passes
 from ilc.objectives import ObjectiveFunction
@@ -42,7 +44,8 @@ def check_example_terms(
         Whether there was enough to compare. If not, only the exact way is safe.
 
     Raises:
-        UserError: the two differ, a layer has no rule, or a hook on a parameter acts on its gradient.
+        UserError: the two differ whatever the route of the votes, or a hook on a parameter acts on its
+            gradient.
     """
     known = findings(model, loss_fn)
     question = (_QUESTION, sizes_of(inputs), inputs.dtype)
@@ -59,15 +62,50 @@ def check_example_terms(
         if not len(finite):
             return False
         inputs, targets = inputs[finite], targets[finite]
-    # If the present parameters give no gradients, or gradients made by rounding, smaller ones are tried.
-    agree = _agree(model, loss_fn, inputs, targets, rounding_may_differ=True)
-    if not agree:
-        with moderate_parameters(model):
-            agree = _agree(model, loss_fn, inputs, targets, rounding_may_differ=False)
+    agree = None
+    while agree is None:
+        try:
+            agree = _agree_with_some_parameters(model, loss_fn, inputs, targets)
+        except VotesDifferError as error:
+            if not _other_routes(error.names, model, loss_fn, inputs, targets):
+                raise UserError(str(error)) from None
     # Equal examples show nothing about the next batch, in which examples may differ.
     if agree and different_examples(inputs, targets):
         known[question] = True
     return agree
+
+
+def _agree_with_some_parameters(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
+) -> bool:
+    """Compare; where the present parameters give no gradients but rounding, smaller ones are tried."""
+    if _agree(model, loss_fn, inputs, targets, rounding_may_differ=True):
+        return True
+    with moderate_parameters(model):
+        return _agree(model, loss_fn, inputs, targets, rounding_may_differ=False)
+
+
+def _other_routes(
+    names: list[str], model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
+) -> bool:
+    """Choose another way to make the votes for these parameters; return False if there is none.
+
+    The rule of a layer is right only if the model uses the layer's parameters nowhere else. The operations
+    that use a parameter do not show whose row is whose if, say, time comes first. A backward pass for each
+    example is always right, but if examples mix, every parameter below may be wrong, seen or not.
+    """
+    known = routes(model, loss_fn)
+    new = set(names) - known.without_rule()
+    if new:
+        known.uses |= new
+        return True
+    if set(names) <= known.passes or any(normalises_by_batch(layer) for layer in model.modules()):
+        return False
+    with zeros_replaced(model), trial_passes(model, loss_fn, inputs) as passes:
+        if examples_mix(model, loss_fn, inputs, targets, passes):
+            return False
+    known.need_passes(names, "the operations that use them do not show which example is which")
+    return True
 
 
 def _agree(

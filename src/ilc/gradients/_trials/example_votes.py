@@ -8,14 +8,14 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values, differs_from_first
-from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, first_difference, nudge_shows
+from ilc.gradients._trials.routes import VotesDifferError
+from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, differences, nudge_shows
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
-from ilc.gradients._ways.example_share import example_share
+from ilc.gradients._ways.example_share import shares
 from ilc.objectives import ObjectiveFunction
 
 _DRAWS = 6
@@ -32,19 +32,27 @@ def votes_agree(
 ) -> bool:
     """Compare the votes of a few examples that share one pass; return False if no few of them show anything.
 
+    Examples may differ and have equal gradients all the same, such as texts of the same words in another
+    order. So further examples are compared until the gradients of each parameter have differed, as far as
+    they do.
+
     Raises:
-        UserError: they differ by more than rounding.
+        VotesDifferError: they differ by more than rounding.
     """
     n, others = len(inputs), different_examples(inputs, targets)
     pairs = list(pairwise([0, *others])) or [(0, n - 1)]
+    shown: set[str] | None = None
     for one, other in pairs:
         few = [one, other] if n != 2 else [one, other, one]
-        if _votes_of_few_agree(model, loss_fn, inputs, targets, passes, few, rounding_may_differ):
-            return True
-    return False
+        now = _shown_by_few(model, loss_fn, inputs, targets, passes, few, rounding_may_differ)
+        if now is not None:
+            shown = now | (shown or set())
+        if shown == trainable_parameters(model).keys():
+            break
+    return shown is not None
 
 
-def _votes_of_few_agree(
+def _shown_by_few(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
     inputs: Values,
@@ -52,8 +60,11 @@ def _votes_of_few_agree(
     passes: TrialPasses,
     few: list[int],
     rounding_may_differ: bool,
-) -> bool:
-    """Compare these few; return False if a gradient is not finite, is only rounding, or is missing."""
+) -> set[str] | None:
+    """Compare these few; return the parameters of which their gradients differ.
+
+    It is None if a gradient is not finite, is only rounding, or is missing.
+    """
     parameters = trainable_parameters(model)
     x, y = inputs[few].detach(), targets[few].detach()
     mixed = torch.is_autocast_enabled(inputs.device.type)
@@ -63,28 +74,36 @@ def _votes_of_few_agree(
     def rows_of(seed: int) -> dict[str, Tensor]:
         return _rows_of_examples(model, loss_fn, x, y, passes, seed)[0]
 
+    shown: set[str] = set()
     for seed in range(_DRAWS):
         rows, draws = _rows_of_examples(model, loss_fn, x, y, passes, seed)
         if not all(bool(value.isfinite().all()) for value in rows.values()):
-            return False
-        if not bool(torch.stack([value.flatten(1).any(1) for value in rows.values()]).any(0).all()):
-            return False  # An example without any gradient shows nothing, such as one with masked labels.
+            return None
+        found = [value.reshape(len(value), -1).any(1) for value in rows.values()]
+        if not bool(torch.stack(found).any(0).all()):
+            return None  # An example without any gradient shows nothing, such as one with masked labels.
         with buffers_untouched(model):
             passes.reset(seed)
-            statistics = example_share(model, loss_fn, x.clone(), y.clone(), COMPARED_SUMS).statistics
-        different = first_difference(statistics, rows, tolerance)
-        if different is not None:
+            statistics = shares(model, loss_fn, x.clone(), y.clone(), COMPARED_SUMS).statistics
+        different = list(differences(statistics, rows, tolerance))
+        if different:
             if rounding_may_differ and nudge_shows(model, partial(rows_of, seed), rows, tolerance, seed):
-                return False
-            raise UserError(
-                f"the votes per example for {different} are not the gradients of the examples' own risks. "
+                return None
+            raise VotesDifferError(
+                different,
+                f"the votes per example for {different[0]} are not the gradients of the examples' own risks. "
                 "Either something other than BatchNorm mixes the examples, or the first axis of a layer "
                 "does not hold them (this happens with time on the first axis, or with positions or a query "
-                "that are looked up once): use gradients='per_example_loss'"
+                "that are looked up once): use gradients='per_example_loss'",
             )
+        shown |= {name for name, row in rows.items() if _differ(row, tolerance)}
         if not draws:
             break
-    return True
+    return shown
+
+
+def _differ(rows: Tensor, tolerance: Tolerance) -> bool:
+    return bool((rows - rows[:1]).abs().max() > tolerance.of_the_parameter * rows.abs().max())
 
 
 def _rows_of_examples(
@@ -106,6 +125,28 @@ def _rows_of_examples(
         ]
     stacked = (torch.stack(each) for each in zip(*rows, strict=True))
     return dict(zip(parameters, stacked, strict=True)), draws
+
+
+def examples_mix(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
+) -> bool:
+    """Whether the risks of two examples change if copies of themselves are beside them, or nothing shows."""
+    others = different_examples(inputs, targets)
+
+    def risks(which: list[int]) -> Tensor:
+        with buffers_untouched(model):
+            passes.reset()
+            outputs = outputs_of(model, inputs[which].detach().clone().flatten(0, 1))
+            return losses_of_examples(model, loss_fn, outputs, targets[which].clone()).risk.detach()
+
+    for other in others:
+        few = [0, other] if len(inputs) != 2 else [0, other, 0]
+        together = risks(few)
+        apart = torch.stack([risks([one] * len(few))[i] for i, one in enumerate(few)])
+        rounding = 100 * torch.finfo(together.dtype).eps
+        if not bool(((together - apart).abs() <= rounding * (1 + together.abs())).all()):
+            return True
+    return not others
 
 
 def different_examples(inputs: Values, targets: Values) -> list[int]:

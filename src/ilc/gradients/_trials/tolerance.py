@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -36,26 +36,38 @@ def first_difference(
     found: dict[str, GradientStatistics], rows: dict[str, Tensor], tolerance: Tolerance
 ) -> str | None:
     """The first parameter whose sums or votes differ from those of the rows; None if there is none."""
+    return next(differences(found, rows, tolerance), None)
+
+
+def differences(
+    found: dict[str, GradientStatistics], rows: dict[str, Tensor], tolerance: Tolerance
+) -> Iterator[str]:
+    """All parameters whose sums or votes differ from those of the rows."""
     sizes = {name: float(row.double().norm()) for name, row in rows.items()}
     of_all = max(sum(size**2 for size in sizes.values()) ** 0.5, 1e-300)
     for name, narrow in rows.items():
-        ours, row = found[name], narrow.double()
-        allowed = tolerance.of_the_parameter * sizes[name] + tolerance.of_all * of_all
-        expected = {"total": row.sum(0), "magnitude_sum": row.abs().sum(0)}
-        for which, theirs in expected.items():
-            value = getattr(ours, which)
-            # The condition is negated so that NaN counts as a difference.
-            if value is not None and not (value.double() - theirs).norm() <= allowed:
-                return name
-        if ours.square_sum is not None:
-            difference = (ours.square_sum.double() - row.square().sum(0)).norm()
-            if not difference <= 2 * allowed * float(row.abs().max()) + 1e-300:
-                return name
-        if not ours.sign_sum.isnan().any():  # NaN means that no votes were counted.
-            clear = (row.abs() > tolerance.of_the_parameter * row.abs().max()).all(0)
-            if not torch.equal(ours.sign_sum[clear].double(), row.sign().sum(0)[clear]):
-                return name
-    return None
+        if _differs(found[name], narrow.double(), sizes[name], of_all, tolerance):
+            yield name
+
+
+def _differs(ours: GradientStatistics, row: Tensor, size: float, of_all: float, tolerance: Tolerance) -> bool:
+    allowed = tolerance.of_the_parameter * size + tolerance.of_all * of_all
+    expected = {"total": row.sum(0), "magnitude_sum": row.abs().sum(0)}
+    for which, theirs in expected.items():
+        value = getattr(ours, which)
+        # The condition is negated so that NaN counts as a difference.
+        if value is not None and not (value.double() - theirs).norm() <= allowed:
+            return True
+    if ours.square_sum is not None:
+        difference = (ours.square_sum.double() - row.square().sum(0)).norm()
+        if not difference <= 2 * allowed * float(row.abs().max()) + 1e-300:
+            return True
+    if ours.sign_sum.isnan().any():  # NaN means that no votes were counted.
+        return False
+    # The gradient of a key's bias in attention is zero but for rounding, and then it has no reliable sign.
+    rounding = max(tolerance.of_the_parameter * float(row.abs().max()), tolerance.of_all * of_all)
+    clear = (row.abs() > rounding).all(0)
+    return not torch.equal(ours.sign_sum[clear].double(), row.sign().sum(0)[clear])
 
 
 def nudge_shows(

@@ -19,7 +19,7 @@ from ilc.gradients._environment import (
 )
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
-from ilc.gradients._example_terms.watched_layers import layers_of, watched
+from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.findings import all_findings
@@ -40,10 +40,10 @@ def by_layers(
     a whole.
 
     Raises:
-        UserError: a layer has no rule or is used twice or not at all, or parameters are shared.
+        NoLayerError: a parameter belongs to no layer with a rule, or to a layer that is used twice.
     """
     trainable = trainable_parameters(model)
-    layers = layers_of(model, trainable)
+    layers = layers_with_rules(model)
     shape = inputs.shape[:2]
     statistics: dict[str, GradientStatistics] = {}
     starts: list[GradientEdge] = []
@@ -53,12 +53,14 @@ def by_layers(
         for key, name in layers[layer].items():
             statistics[name] = summed(terms[key], trainable[name], shape[0], also)
 
-    with watched(layers, collect, starts):
+    with watched(layers, None, collect, starts) as calls:
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        if missing := trainable.keys() - calls.followed_names():
+            raise NoLayerError(min(missing))
         each = vmap(lambda out, y: scalar_objective(value_of(loss_fn, out, y)), randomness="different")
         objectives = each(_by_environment(outputs, shape), targets)
         checked_risk(objectives.loss.sum())
-        if starts:  # Without any, a layer was not called, and the end of ``watched`` reports that.
+        if starts:  # Without any, no layer is trained.
             torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
     for name, p in trainable.items():
         if name not in statistics:  # The layer was called, but the risk does not reach it: it has no vote.
@@ -83,6 +85,10 @@ def known_answers(model: nn.Module) -> dict[object, bool]:
     """For each trial of this model so far, whether going layer by layer was right."""
     every = (known.get(LAYERS_TRIED, {}) for known in all_findings(model))
     return dict(enumerate(answer for answers in every for answer in answers.values()))
+
+
+class NoLayerError(Exception):
+    """A parameter belongs to no layer with a rule, or to a layer that is used twice or not at all."""
 
 
 class NotByExamplesError(Exception):

@@ -14,12 +14,15 @@ from ilc.gradients._environment import EnvironmentGradients, trainable_parameter
 from ilc.gradients._example_terms.batch_norm import BatchNormRecord, normalises_by_batch
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
-from ilc.gradients._example_terms.tracked_batch_norms import track_batch_norms
-from ilc.gradients._example_terms.watched_layers import check_first_axis, layers_of, name_of, watched
+from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
+from ilc.gradients._example_terms.tracked_batch_norms import NORMALISATION, track_batch_norms
+from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.routes import Routes, routes
 from ilc.gradients._ways.example_share import example_share
+from ilc.gradients._ways.without_rule import votes_without_rule
 from ilc.objectives import ObjectiveFunction
 
 
@@ -70,7 +73,8 @@ def example_local(
     if not any(normalises_by_batch(layer) for layer in model.modules()):
         return example_share(model, loss_fn, inputs, targets, also, written_out=False)
     trainable = trainable_parameters(model)
-    layers = layers_of(model, trainable)
+    known = routes(model, loss_fn)
+    layers = layers_with_rules(model, without=known.without_rule())
     batch_norms = {layer: layers.pop(layer) for layer in list(layers) if normalises_by_batch(layer)}
     n = len(inputs)
     statistics: dict[str, GradientStatistics] = {}
@@ -81,7 +85,6 @@ def example_local(
         """Add up the votes of a layer, in the local pass only."""
         if not local_pass:
             return
-        check_first_axis(name_of(layers[layer]), x, delta, n)
         below_batch_norm = tracked.votes(layer, x, delta)
         if below_batch_norm is None:
             terms, correction = RULES[type(layer)](layer, x, delta), None
@@ -100,25 +103,55 @@ def example_local(
             signs = votes[key].sign().sum(0)
             statistics[name] = GradientStatistics(n, votes[key].sum(0), signs, **requested)
 
+    def collect_terms(name: str, terms: ExampleTerms | RankOneTerms) -> None:
+        statistics[name] = summed(terms, trainable[name], n, also)
+
     with (
         track_batch_norms(model, collect_batch_norm, starts) as tracked,
-        watched(layers, collect_layer, starts),
+        watched(layers, n, collect_layer, starts) as calls,
     ):
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
         objectives = losses_of_examples(model, loss_fn, outputs, targets)
+        calls.end()
+        tracked.end()
+        followed = calls.followed_names().union(*(names.values() for names in batch_norms.values()))
+        _let_feeders_pass(model, tracked.feeders(), followed, known)
         risk = objectives.loss.sum()
         totals = _batch_gradients(risk, list(trainable.values()), n)
+        rest = votes_without_rule(
+            model,
+            loss_fn,
+            inputs,
+            outputs,
+            objectives.loss,
+            {name: p for name, p in trainable.items() if name not in followed},
+            collect_terms,
+            also,
+            lambda: track_batch_norms(model, lambda layer, record: None, []),
+            closed=NORMALISATION,
+        )
         local_pass = True
         tracked.start_local_pass()
-        if starts:
-            torch.autograd.grad(risk, starts, allow_unused=True)
+        rest.differentiate(risk, starts)
+    statistics |= rest.exact
     for (name, p), total in zip(trainable.items(), totals, strict=True):
-        if name not in statistics:  # The layer was called, but the risk does not reach it: it has no vote.
+        if name not in statistics:  # The risk does not reach it: it has no vote.
             statistics[name] = GradientStatistics.of_zeros(n, p, also)
         statistics[name].total = total
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
     return EnvironmentGradients(risks, ordered, penalties)
+
+
+def _let_feeders_pass(model: nn.Module, feeders: set[nn.Module], followed: set[str], known: Routes) -> None:
+    """Let the layers below a BatchNorm that have no rule get exact votes, as no rule corrects others."""
+    for path, layer in model.named_modules():
+        if layer in feeders:
+            names = [f"{path}.{key}".lstrip(".") for key, p in layer.named_parameters() if p.requires_grad]
+            known.need_passes(
+                [name for name in names if name not in followed],
+                "the statistics of the BatchNorm above are followed only into a layer that is used once",
+            )
 
 
 def _batch_gradients(risk: Tensor, parameters: list[nn.Parameter], n: int) -> list[Tensor]:

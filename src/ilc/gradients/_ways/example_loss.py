@@ -12,12 +12,12 @@ from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients._environment import (
     EnvironmentGradients,
-    dense,
     trainable_parameters,
 )
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._passes.graph import check_graph
+from ilc.gradients._passes.own_gradients import add_own_gradients
 from ilc.gradients._tensor_tree import Values
 from ilc.objectives import ObjectiveFunction
 
@@ -58,25 +58,11 @@ def example_loss(
     losses = objectives.loss
     check_graph(losses, model)
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
-    n = len(losses)
     if chunk_size is None:
         free = _free_memory(inputs.device)
         size = sum(p.numel() * p.element_size() for p in parameters.values())
-        chunk_size = chunk_that_fits(n, free, free_before - free, size)
-    for start in range(0, n, chunk_size):
-        rows = torch.eye(n, dtype=losses.dtype, device=losses.device)[start : start + chunk_size]
-        batched = chunk_size > 1
-        gradients = torch.autograd.grad(
-            losses,
-            list(parameters.values()),
-            grad_outputs=rows if batched else rows[0],
-            is_grads_batched=batched,
-            retain_graph=start + chunk_size < n,
-            allow_unused=True,
-            materialize_grads=True,
-        )
-        for running, gradient in zip(statistics.values(), gradients, strict=True):
-            running.add_(gradient if batched else dense(gradient).unsqueeze(0))
+        chunk_size = chunk_that_fits(len(losses), free, free_before - free, size)
+    add_own_gradients(losses, list(parameters.values()), list(statistics.values()), chunk_size)
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
     return EnvironmentGradients(risks, statistics, penalties)
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 
 from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
+from ilc.errors import UserError
 from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
+from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._example_terms.rules import RULES, WRITTEN_OUT
 from ilc.gradients._example_terms.sums import summed
-from ilc.gradients._example_terms.watched_layers import check_first_axis, layers_of, name_of, watched
+from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
+from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.routes import routes
+from ilc.gradients._ways.without_rule import votes_without_rule
 from ilc.objectives import ObjectiveFunction
 
 
@@ -50,34 +54,63 @@ def example_share(
         inputs: ``[E, 1, ...]``, every example an environment of its own.
         targets: ``[E, 1, ...]``.
         also: sums that the aggregator needs besides the usual ones.
-        written_out: compute every term and add all terms in the same order on every machine, as for the
-            committed results of section 3.2. Otherwise the fastest computation is used.
+        written_out: compute every term of a layer with a rule, and add all terms in the same order on every
+            machine, as for the committed results of section 3.2. Otherwise the fastest computation is used.
 
     Raises:
-        UserError: a layer has no rule or is used twice or not at all, parameters are shared, the model is
-            compiled, or an environment has more than one example.
+        UserError: the model is compiled, an environment has more than one example, or under BatchNorm in
+            training mode a parameter needs a backward pass for each example, which gives another vote.
     """
+    found = shares(model, loss_fn, inputs, targets, also, written_out)
+    exact = routes(model, loss_fn).passes
+    if exact and any(normalises_by_batch(layer) for layer in model.modules()):
+        raise UserError(
+            f"the share of an example in the gradient of {min(exact)} cannot be told under BatchNorm in "
+            "training mode: use gradients='per_example' or 'per_example_loss', or GroupNorm"
+        )
+    return found
+
+
+def shares(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Values,
+    targets: Values,
+    also: Sequence[str] = (),
+    written_out: bool = True,
+) -> EnvironmentGradients:
+    """Do the same; a parameter that needs a backward pass for each example gets one, whatever mixes them."""
     trainable = trainable_parameters(model)
-    layers = layers_of(model, trainable)
+    layers = layers_with_rules(model, without=routes(model, loss_fn).without_rule())
     n = len(inputs)
     statistics: dict[str, GradientStatistics] = {}
     starts: list[GradientEdge] = []
+    last_pass = False
 
     def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
-        check_first_axis(name_of(layers[layer]), x, delta, n)
-        rules = WRITTEN_OUT if written_out else RULES
-        terms = rules[type(layer)](layer, x, delta)
+        if not last_pass:
+            return
+        terms = (WRITTEN_OUT if written_out else RULES)[type(layer)](layer, x, delta)
         for key, name in layers[layer].items():
-            statistics[name] = summed(terms[key], trainable[name], n, also, in_order=written_out)
+            collect_terms(name, terms[key])
 
-    with watched(layers, collect, starts):
+    def collect_terms(name: str, terms: ExampleTerms | RankOneTerms) -> None:
+        statistics[name] = summed(terms, trainable[name], n, also, in_order=written_out)
+
+    with watched(layers, n, collect, starts) as calls:
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
         objectives = losses_of_examples(model, loss_fn, outputs, targets)
+        calls.end()
+        others = {name: p for name, p in trainable.items() if name not in calls.followed_names()}
+        rest = votes_without_rule(
+            model, loss_fn, inputs, outputs, objectives.loss, others, collect_terms, also
+        )
+        last_pass = True
         # The gradients of the weights are not requested, so autograd does not compute them again.
-        if starts:  # Without any, a layer was not called, and the end of ``watched`` reports that.
-            torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
+        rest.differentiate(objectives.loss.sum(), starts)
+    statistics |= rest.exact
     for name, p in trainable.items():
-        if name not in statistics:  # The layer was called, but the risk does not reach it: it has no vote.
+        if name not in statistics:  # The risk does not reach it: it has no vote.
             statistics[name] = GradientStatistics.of_zeros(n, p, also)
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))

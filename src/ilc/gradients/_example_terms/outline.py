@@ -1,0 +1,69 @@
+"""Which axis of each tensor of a forward pass is the examples, found by two passes of different sizes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from torch import Tensor
+from torch.autograd.graph import Node
+from torch.utils._pytree import tree_leaves
+
+Shapes = tuple[tuple[int, ...], ...]
+Axes = dict[Node, tuple[int | None, ...]]
+"""For each operation and each of its outputs the axis of the examples; None for what has none."""
+
+
+class Outline(NamedTuple):
+    """The operations behind the outputs of a pass over ``n`` examples, with the shapes of their outputs."""
+
+    n: int
+    steps: tuple[tuple[str, Shapes], ...]
+
+    @classmethod
+    def of(cls, nodes: list[Node], n: int) -> Outline:
+        """Note names and shapes, and keep no part of the graph."""
+        return cls(n, tuple((node.name(), _shapes(node)) for node in nodes))
+
+
+def operations(outputs: Any) -> list[Node]:
+    """All operations behind the outputs, in an order that only depends on how they are connected."""
+    tensors = [value for value in tree_leaves(outputs) if isinstance(value, Tensor)]
+    waiting, visited, found = [tensor.grad_fn for tensor in tensors], set(), []
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in visited:
+            continue
+        visited.add(node)
+        found.append(node)
+        waiting += [following for following, _ in reversed(node.next_functions)]
+    return found
+
+
+def example_axes(nodes: list[Node], n: int, other: Outline) -> Axes | None:
+    """Compare with a pass over another number of examples; None if the operations are not the same.
+
+    An axis belongs to the examples if its length is to the other length as the numbers of examples are. The
+    length itself would say nothing: there may be as many positions as examples.
+    """
+    own = Outline.of(nodes, n)
+    if [name for name, _ in own.steps] != [name for name, _ in other.steps]:
+        return None
+    axes: Axes = {}
+    for node, (_, shapes), (_, others) in zip(nodes, own.steps, other.steps, strict=True):
+        if list(map(len, shapes)) != list(map(len, others)):
+            return None
+        axes[node] = tuple(
+            next(
+                (axis for axis, pair in enumerate(zip(*both, strict=True)) if _scales(pair, n, other.n)), None
+            )
+            for both in zip(shapes, others, strict=True)
+        )
+    return axes
+
+
+def _scales(lengths: tuple[int, int], n: int, other: int) -> bool:
+    return lengths[0] != lengths[1] and lengths[0] * other == lengths[1] * n
+
+
+def _shapes(node: Any) -> Shapes:
+    return tuple(tuple(output.shape) for output in node._input_metadata)

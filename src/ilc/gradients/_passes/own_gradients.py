@@ -1,0 +1,44 @@
+"""The exact gradient of each example's own loss, by one backward pass per example."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ilc.aggregators import GradientStatistics
+from ilc.gradients._environment import dense
+
+
+def add_own_gradients(
+    losses: Tensor,
+    parameters: Sequence[Tensor],
+    statistics: Sequence[GradientStatistics],
+    chunk_size: int = 1,
+    keep_graph: bool = False,
+) -> None:
+    """Add the gradients of losses ``[N]`` that share a graph to the statistics of each parameter.
+
+    Args:
+        losses: the loss of each example.
+        parameters: the tensors to differentiate by.
+        statistics: the sums of each of them.
+        chunk_size: the number of backward passes at once (batched vector-Jacobian products).
+        keep_graph: whether other passes through the graph follow.
+    """
+    n = len(losses)
+    for start in range(0, n, chunk_size):
+        rows = torch.eye(n, dtype=losses.dtype, device=losses.device)[start : start + chunk_size]
+        batched = chunk_size > 1
+        gradients = torch.autograd.grad(
+            losses,
+            list(parameters),
+            grad_outputs=rows if batched else rows[0],
+            is_grads_batched=batched,
+            retain_graph=keep_graph or start + chunk_size < n,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+        for running, gradient in zip(statistics, gradients, strict=True):
+            running.add_(gradient if batched else dense(gradient).unsqueeze(0))
