@@ -14,6 +14,7 @@ from ilc.aggregators import AndMask
 from ilc.errors import UserError
 from ilc.gradients import backward, environment_gradients
 from ilc.gradients._trials.routes import _say_once, routes
+from ilc.verification import verify
 
 D, T, C = 6, 4, 3
 WAYS = ("per_example", "per_example_share")
@@ -159,6 +160,10 @@ PARTS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
+JOINED = ("rows in another order", "a matrix for every head")
+"""Where an axis joins examples and positions, and nothing shows in which order."""
+
+
 def make(kind: str) -> nn.Module:
     torch.manual_seed(1)
     return (Tied() if kind == "tied" else Model(PARTS[kind]())).double()
@@ -178,7 +183,7 @@ def test_equal_to_a_plain_loop(kind: str, way: str, n: int, same_as_loop: Callab
     for _ in range(2):  # What the first step found out serves the second.
         same_as_loop(model, F.cross_entropy, *batch(n), way)
     passes = routes(model, F.cross_entropy).passes
-    assert passes == ({"part.own.0"} if kind == "rows in another order" else set())
+    assert passes == ({"part.own.0"} if kind in JOINED else set())
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -220,17 +225,20 @@ class Below(nn.Module):
         return result
 
 
-def test_the_votes_of_such_a_layer_below_batch_norm_are_exact() -> None:
-    model, (inputs, targets) = Below().double(), batch(5)
-    one, other = (
-        environment_gradients(model, F.cross_entropy, inputs, targets, AndMask(0.5), way).statistics
-        for way in ("per_example", "per_example_loss")
-    )
-    for name in ("layer.weight", "norm.weight", "norm.bias", "last.weight", "last.bias"):
-        torch.testing.assert_close(one[name].total, other[name].total)
-        assert torch.equal(one[name].sign_sum, other[name].sign_sum), name
-    with pytest.raises(UserError, match=r"share of an example.*layer.*use gradients='per_example'"):
-        backward(model, F.cross_entropy, inputs, targets, AndMask(0.5), "per_example_share")
+def test_such_a_layer_below_batch_norm_is_refused() -> None:
+    with pytest.raises(UserError, match=r"layer.*use gradients='per_example_loss'"):
+        backward(Below().double(), F.cross_entropy, *batch(5), AndMask(0.5), "per_example")
+
+
+def test_a_backward_pass_for_each_example_follows_batch_statistics_one_layer_too() -> None:
+    torch.manual_seed(3)
+    model = nn.Sequential(
+        nn.PReLU(), nn.Conv1d(T, 2, 1), nn.BatchNorm1d(2), nn.Tanh(), nn.Flatten(), nn.Linear(2 * D, C)
+    ).double()
+    inputs, targets = batch(6)
+    routes(model, F.cross_entropy).need_passes(["0.weight"], "this test says so")
+    assert verify(model, F.cross_entropy, inputs, targets, AndMask(0.5), gradients="per_example").right
+    assert routes(model, F.cross_entropy).passes == {"0.weight"}
 
 
 def test_a_backward_pass_for_each_example_is_announced_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,7 @@ class Use(NamedTuple):
 
 
 def uses_of(
-    nodes: list[Node], axes: Axes, parameters: dict[str, nn.Parameter]
+    nodes: list[Node], axes: Axes, parameters: dict[str, nn.Parameter], n: int
 ) -> tuple[dict[str, list[Use]], set[str]]:
     """All uses of each of these parameters, and those of which a use cannot be followed.
 
@@ -81,12 +81,14 @@ def uses_of(
             continue
         bottom = all(f is None or not _has_examples(f, axes) for f, _ in node.next_functions)
         known = tuple(axis for axis in axes[node] if axis is not None)
+        outer = _outer(node, known[0], views, axes, n)
         for operand, (following, number) in enumerate(node.next_functions):
             if following is None or _has_examples(following, axes):
                 continue
-            if len(known) < len(axes[node]):
+            if outer is None or len(known) < len(axes[node]):
                 lost |= below[following]
-            edge, outer = GradientEdge(following, number), _outer(node, known[0], views, axes)
+                continue
+            edge = GradientEdge(following, number)
             for name in below[following]:
                 uses[name].append(Use(node, operand, edge, known, outer, bottom))
     return uses, lost
@@ -122,10 +124,15 @@ def _views(nodes: list[Node]) -> dict[Node, Node]:
     }
 
 
-def _outer(node: Any, axis: int, views: dict[Node, Node], axes: Axes) -> int:
-    """How many axes' lengths lie before the examples in an axis that a matrix product has joined."""
+def _outer(node: Any, axis: int, views: dict[Node, Node], axes: Axes, n: int) -> int | None:
+    """How often an axis runs through all ``n`` examples; None if that does not show.
+
+    An axis that a matrix product has joined is looked at as several axes again.
+    """
+    if node._input_metadata[0].shape[axis] == n:
+        return 1
     view: Any = views.get(node)
     if axis != 0 or view is None or axes[view][0] is None:
-        return 1
+        return None
     shape = view._input_metadata[0].shape
-    return int(torch.Size(shape[: axes[view][0]]).numel())
+    return int(torch.Size(shape[: axes[view][0]]).numel()) if shape[axes[view][0]] == n else None

@@ -16,9 +16,6 @@ from ilc.gradients._example_terms.batch_norm_correction import BatchNormCorrecti
 from ilc.gradients._example_terms.rules import BELOW_BATCH_NORM, RULES
 from ilc.gradients._example_terms.terms import ExampleTerms, undivided
 
-NORMALISATION = "_NormalisedBackward"
-"""The name that autograd gives to the operation of a tracked BatchNorm."""
-
 _REMEDY = (
     "use gradients='per_example_loss' (exact, but one backward pass per example), use 'per_example_share' "
     "(one pass, but the votes are defined differently), or replace BatchNorm by GroupNorm, which does not "
@@ -55,7 +52,7 @@ class TrackedBatchNorms:
     """The BatchNorms of one pass, and for each layer that feeds one, which BatchNorm that is."""
 
     def __init__(self, model: nn.Module, collect: Collect, starts: list[GradientEdge]) -> None:
-        self._collect = collect
+        self._model, self._collect = model, collect
         self._starts = starts
         self._names = {
             layer: f"{name or 'the model'} ({type(layer).__name__})" for name, layer in model.named_modules()
@@ -76,9 +73,21 @@ class TrackedBatchNorms:
         for handle in self._handles:
             handle.remove()
 
-    def feeders(self) -> set[nn.Module]:
-        """The layers whose output goes to a BatchNorm."""
-        return set(self._fed_by)
+    def check_followed(self, followed: set[str]) -> None:
+        """Raise UserError unless each BatchNorm, and each layer that feeds one, is among the followed ones.
+
+        Args:
+            followed: the names of the parameters whose layer is used once, and not elsewhere.
+        """
+        for path, layer in self._model.named_modules():
+            if layer not in self._fed_by and layer not in self._called:
+                continue
+            for key, p in layer.named_parameters():
+                if p.requires_grad and f"{path}.{key}".lstrip(".") not in followed:
+                    raise UserError(
+                        f"the batch statistics around {self._names[layer]} cannot be followed, because the "
+                        f"model uses {key} elsewhere too: {_REMEDY}"
+                    )
 
     def note_output(self, layer: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
         """Forward hook of a layer that may feed a BatchNorm: note the graph node of its output.

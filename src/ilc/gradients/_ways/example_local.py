@@ -15,12 +15,12 @@ from ilc.gradients._example_terms.batch_norm import BatchNormRecord, normalises_
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
-from ilc.gradients._example_terms.tracked_batch_norms import NORMALISATION, track_batch_norms
+from ilc.gradients._example_terms.tracked_batch_norms import track_batch_norms
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.routes import Routes, routes
+from ilc.gradients._trials.routes import routes
 from ilc.gradients._ways.example_share import example_share
 from ilc.gradients._ways.without_rule import votes_without_rule
 from ilc.objectives import ObjectiveFunction
@@ -73,17 +73,16 @@ def example_local(
     if not any(normalises_by_batch(layer) for layer in model.modules()):
         return example_share(model, loss_fn, inputs, targets, also, written_out=False)
     trainable = trainable_parameters(model)
-    known = routes(model, loss_fn)
-    layers = layers_with_rules(model, without=known.without_rule())
+    layers = layers_with_rules(model, without=routes(model, loss_fn).without_rule())
     batch_norms = {layer: layers.pop(layer) for layer in list(layers) if normalises_by_batch(layer)}
     n = len(inputs)
     statistics: dict[str, GradientStatistics] = {}
     starts: list[GradientEdge] = []
-    local_pass = False
+    last_pass = False
 
     def collect_layer(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
-        """Add up the votes of a layer, in the local pass only."""
-        if not local_pass:
+        """Add up the votes of a layer, in the last pass only."""
+        if not last_pass:
             return
         below_batch_norm = tracked.votes(layer, x, delta)
         if below_batch_norm is None:
@@ -95,7 +94,9 @@ def example_local(
             statistics[name] = summed(terms[key], trainable[name], n, also, of_weight)
 
     def collect_batch_norm(layer: nn.Module, record: BatchNormRecord) -> None:
-        """Add up the votes of BatchNorm's own scale and shift."""
+        """Add up the votes of BatchNorm's own scale and shift, in the last pass only."""
+        if not last_pass:
+            return
         votes = {"weight": record.normed * record.n_values, "bias": record.ones * record.n_values}
         for key, name in batch_norms.get(layer, {}).items():
             # There is one small row per example, so all rows are summed at once.
@@ -115,9 +116,10 @@ def example_local(
         calls.end()
         tracked.end()
         followed = calls.followed_names().union(*(names.values() for names in batch_norms.values()))
-        _let_feeders_pass(model, tracked.feeders(), followed, known)
+        tracked.check_followed(followed)
         risk = objectives.loss.sum()
         totals = _batch_gradients(risk, list(trainable.values()), n)
+        tracked.start_local_pass()
         rest = votes_without_rule(
             model,
             loss_fn,
@@ -128,10 +130,8 @@ def example_local(
             collect_terms,
             also,
             lambda: track_batch_norms(model, lambda layer, record: None, []),
-            closed=NORMALISATION,
         )
-        local_pass = True
-        tracked.start_local_pass()
+        last_pass = True
         rest.differentiate(risk, starts)
     statistics |= rest.exact
     for (name, p), total in zip(trainable.items(), totals, strict=True):
@@ -141,17 +141,6 @@ def example_local(
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
     return EnvironmentGradients(risks, ordered, penalties)
-
-
-def _let_feeders_pass(model: nn.Module, feeders: set[nn.Module], followed: set[str], known: Routes) -> None:
-    """Let the layers below a BatchNorm that have no rule get exact votes, as no rule corrects others."""
-    for path, layer in model.named_modules():
-        if layer in feeders:
-            names = [f"{path}.{key}".lstrip(".") for key, p in layer.named_parameters() if p.requires_grad]
-            known.need_passes(
-                [name for name in names if name not in followed],
-                "the statistics of the BatchNorm above are followed only into a layer that is used once",
-            )
 
 
 def _batch_gradients(risk: Tensor, parameters: list[nn.Parameter], n: int) -> list[Tensor]:

@@ -62,7 +62,6 @@ def votes_without_rule(
     collect: Collect,
     also: Sequence[str],
     surroundings: Callable[[], AbstractContextManager[object]] = nullcontext,
-    closed: str = "",
 ) -> WithoutRule:
     """Find how the votes for these parameters are made, and make those that need passes of their own.
 
@@ -76,7 +75,6 @@ def votes_without_rule(
         collect: called with the name and the terms of a parameter in the backward pass.
         also: sums that the aggregator needs besides the usual ones.
         surroundings: what has to surround a pass so that it makes the same graph as this one.
-        closed: the name of an operation whose backward step only its owner may call.
     """
     known, n = routes(model, loss_fn), len(losses)
     if parameters:
@@ -90,8 +88,7 @@ def votes_without_rule(
             known.need_passes(by_uses, "the operations of a pass depend on the number of examples")
             by_uses = {}
         else:
-            uses, lost = uses_of(nodes, axes, by_uses)
-            lost |= {name for name, every in uses.items() if any(use.node.name() == closed for use in every)}
+            uses, lost = uses_of(nodes, axes, by_uses, n)
             known.need_passes(lost, "an operation that uses them does not show which example is which")
             by_uses = {name: p for name, p in by_uses.items() if name not in lost}
     known.uses.update(by_uses)
