@@ -128,3 +128,52 @@ def test_a_last_layer_that_starts_from_zero_hides_nothing(kind: str, way: str) -
     with pytest.raises(UserError, match="per_example_loss"):
         environment_gradients(model, F.cross_entropy, *batch(5), AndMask(0.5), way)
     assert not model.last.weight.any()  # type: ignore[operator, union-attr]
+
+
+class RarelyActive(nn.Module):
+    """A slope that few examples use, below a mean over the batch: votes of a few examples agree by chance."""
+
+    def __init__(self, strength: float) -> None:
+        super().__init__()
+        self.slope, self.last = nn.PReLU(), nn.Linear(3, C)
+        self.slope.register_forward_hook(lambda layer, arguments, output: centred(output, strength))
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.slope(x)
+        result: Tensor = self.last(hidden * (hidden >= hidden.topk(1, -1).values))
+        return result
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_mixing_below_which_few_examples_show_anything_is_refused(way: str) -> None:
+    inputs = torch.randn(9, 1, 3, generator=torch.Generator().manual_seed(100)).double().abs()
+    inputs[7] *= -1  # Only this example's gradient reaches the slope.
+    targets = torch.randint(0, C, (9, 1), generator=torch.Generator().manual_seed(3))
+    torch.manual_seed(3)
+    environment_gradients(RarelyActive(0).double(), F.cross_entropy, inputs, targets, AndMask(0.5), way)
+    with pytest.raises(UserError, match=r"the output of slope for other examples.*per_example_loss"):
+        environment_gradients(RarelyActive(1).double(), F.cross_entropy, inputs, targets, AndMask(0.5), way)
+
+
+class TimeFirst(nn.Module):
+    """The first axis of the linear layer is time, which may be as long as the batch of a trial."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(2, 4), nn.Linear(4, C)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(self.first(x.transpose(0, 1)).tanh().mean(0))
+        return result
+
+
+@pytest.mark.parametrize("time", [2, 3, 5])
+def test_time_on_the_first_axis_does_not_mix(time: int) -> None:
+    inputs = torch.randn(5, 1, time, 2, generator=torch.Generator().manual_seed(1)).double()
+    targets = torch.tensor([[0], [1], [2], [0], [1]])
+    torch.manual_seed(1)
+    model = TimeFirst().double()
+    found = environment_gradients(model, F.cross_entropy, inputs, targets, AndMask(0.5), "per_example")
+    loop = environment_gradients(model, F.cross_entropy, inputs, targets, AndMask(0.5), "sequential")
+    for name, statistics in found.statistics.items():
+        assert torch.equal(statistics.sign_sum, loop.statistics[name].sign_sum), name

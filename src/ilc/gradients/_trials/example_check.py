@@ -15,6 +15,7 @@ from ilc.gradients._trials.example_votes import different_examples, examples_mix
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.fixed_batch_norm import batch_norm_mixing_nothing
 from ilc.gradients._trials.routes import VotesDifferError, routes
+from ilc.gradients._trials.rows_of_others import layer_that_reaches_others
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, trial_passes
 from ilc.objectives import ObjectiveFunction
@@ -69,10 +70,29 @@ def check_example_terms(
         except VotesDifferError as error:
             if not _other_routes(error.names, model, loss_fn, inputs, targets):
                 raise UserError(str(error)) from None
+    if agree:
+        _refuse_mixed_examples(model, loss_fn, inputs, targets)
     # Equal examples show nothing about the next batch, in which examples may differ.
     if agree and different_examples(inputs, targets):
         known[question] = True
     return agree
+
+
+def _refuse_mixed_examples(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
+) -> None:
+    """Refuse a model in which something other than BatchNorm mixes the examples above a trained layer.
+
+    Raises:
+        UserError: it does.
+    """
+    with batch_norm_mixing_nothing(model), trial_passes(model, loss_fn, inputs) as passes:
+        name = layer_that_reaches_others(model, loss_fn, inputs, targets, passes)
+    if name is not None:
+        raise UserError(
+            f"the risk of one example depends on the output of {name or 'the model'} for other examples, so "
+            "something other than BatchNorm mixes the examples: use gradients='per_example_loss'"
+        )
 
 
 def _agree_with_some_parameters(

@@ -131,7 +131,7 @@ def containers_in(value: Any) -> Iterator[Any]:
         for part in value:
             yield from containers_in(part)
     elif isinstance(value, FunctionType):
-        if not value.__module__.startswith("torch"):
+        if not (value.__module__ or "").startswith("torch"):
             yield from (cell for cell in value.__closure__ or () if _is_filled(cell))
     elif isinstance(value, MethodType):
         yield from containers_in(value.__self__)
