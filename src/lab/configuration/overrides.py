@@ -15,7 +15,7 @@ from lab.configuration.groups import CONF, choices
 
 OPTIONAL_GROUPS = ("tuned",)
 """Groups from which nothing needs to be chosen."""
-LISTED = 24
+LISTED = 32
 """The largest number of choices that a message lists."""
 
 

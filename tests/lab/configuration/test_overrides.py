@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hydra.core.config_store import ConfigStore
 
 from ilc.errors import UserError
 from ilc.gradients import WAYS
@@ -78,7 +79,9 @@ def test_a_sweep_in_the_middle_of_overrides(
         assert done.stderr == "Error: -m accepts only overrides (KEY=VALUE): leave --cfg out\n"
 
 
-def test_help_names_every_choice(train: TrainCommand) -> None:
+def test_help_names_every_choice(train: TrainCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A new process has read no settings of searches; Hydra's help copies whatever other tests have read.
+    monkeypatch.delitem(ConfigStore.instance().repo.get("tuned", {}), "searched", raising=False)
     shown = train("--help").stdout
     for group in ("experiment", "aggregator", "dataset", "model", "optimizer", "logger", "tuned"):
         assert f"\n{group}: {', '.join(choices(group))}\n" in shown

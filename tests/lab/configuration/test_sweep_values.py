@@ -61,5 +61,5 @@ def test_a_range_of_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["seed=range(0,3,0)", "seed=range(0,nan)", "seed=range(nan,3)"])
 def test_what_is_no_range(text: str) -> None:
-    with pytest.raises(UserError, match="is no range"):
+    with pytest.raises(UserError, match="is not a range"):
         combinations([text])

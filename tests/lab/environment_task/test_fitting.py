@@ -27,6 +27,7 @@ from lab.environment_task import EnvironmentTask
 from lab.environment_task.batches import BatchOptions
 from lab.environment_task.fitting import check_fit
 from lab.environment_task.schedule import Schedule
+from lab.experiments.ood_bench.data import make_ood_bench
 
 ROOT = Path(__file__).parents[3]
 DATASETS, MODELS = (
@@ -57,15 +58,17 @@ def data() -> dict[str, Environments]:
         "spirals": make_spirals(n_environments=3, examples_per_environment=8, n_test=4),
         "linear_sem": make_linear_sem(n_environments=3, examples_per_environment=8, n_test=4),
         "colored_mnist": make_colored_mnist(source="digits", n_environments=3, examples_per_environment=8),
+        "ood_bench": make_ood_bench(source="digits"),
         "cifar10": make_labelled_images(source="embedded", n_environments=12, n_test=4, image_size=14),
         "coinrun": frames(),
     }
 
 
 FITTING = {
-    ("spirals", "cross_entropy"): {"mlp", "linear", "dann"},
-    ("colored_mnist", "cross_entropy"): {"mlp", "linear", "dann"},
-    ("linear_sem", "mean_squared_error"): {"mlp", "linear"},
+    ("spirals", "cross_entropy"): {"mlp", "relu_mlp", "linear", "dann"},
+    ("colored_mnist", "cross_entropy"): {"mlp", "relu_mlp", "linear", "dann"},
+    ("ood_bench", "cross_entropy"): {"mlp", "relu_mlp", "linear", "dann"},
+    ("linear_sem", "mean_squared_error"): {"mlp", "relu_mlp", "linear"},
     ("cifar10", "cross_entropy"): {"fast_resnet", "resnet18"},
     ("coinrun", "kl_divergence"): {"resnet18"},
 }
