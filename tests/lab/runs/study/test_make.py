@@ -164,6 +164,7 @@ def trained(tiny: tuple[str, ...], tmp_path: Path) -> Callable[[bool], Path]:
 
 
 @pytest.mark.usefixtures("in_this_process")
+@pytest.mark.slow
 def test_runs_that_may_diverge_are_rows_without_metrics_and_others_are_an_error(
     trained: Callable[[bool], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

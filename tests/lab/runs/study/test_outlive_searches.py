@@ -76,6 +76,7 @@ def test_a_finished_study_without_any_trial_has_no_tables(study: Callable[..., S
     assert not Path("results").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unfinished", [False, True])
 def test_a_fresh_machine_goes_on(
     unfinished: bool, study: Callable[..., Study], capsys: pytest.CaptureFixture[str]
