@@ -14,12 +14,9 @@ from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values, differs_from_first
 from ilc.gradients._trials.routes import VotesDifferError
 from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, differences, nudge_shows
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
+from ilc.gradients._trials.trial_passes import DRAWS, TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import shares
 from ilc.objectives import ObjectiveFunction
-
-_DRAWS = 6
-"""How often a model that draws random numbers is tried: one draw may leave every example in its place."""
 
 
 def votes_agree(
@@ -75,7 +72,7 @@ def _shown_by_few(
         return _rows_of_examples(model, loss_fn, x, y, passes, seed)[0]
 
     shown: set[str] = set()
-    for seed in range(_DRAWS):
+    for seed in range(DRAWS):
         rows, draws = _rows_of_examples(model, loss_fn, x, y, passes, seed)
         if not all(bool(value.isfinite().all()) for value in rows.values()):
             return None

@@ -10,8 +10,11 @@ from torch import Tensor, nn
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
+from ilc.gradients._trials.trial_passes import DRAWS, TrialPasses, buffers_untouched
 from ilc.objectives import ObjectiveFunction
+
+_COUNTS = (3, 4)
+"""How many examples pass."""
 
 
 def layer_that_reaches_others(
@@ -21,12 +24,20 @@ def layer_that_reaches_others(
 
     Votes of a few examples may agree by chance although examples mix, for example where a layer is not
     active for them. The gradient of one risk with respect to a layer's output shows it directly: it is
-    zero in the rows of all other examples. Two and then three examples pass, because only an axis whose
+    zero in the rows of all other examples. Three and then four examples pass, because only an axis whose
     length follows their number holds the examples.
     """
     names = {layer: name for name, layer in model.named_modules() if _is_trained(layer)}
-    found = [_reached(model, loss_fn, inputs, targets, passes, names, count) for count in (2, 3)]
-    return next((name for name in found[0] if name in found[1]), None)
+    found: list[set[str]] = []
+    for count in _COUNTS:
+        reached: set[str] = set()
+        for seed in range(DRAWS):
+            now, draws = _reached(model, loss_fn, inputs, targets, passes, names, count, seed)
+            reached |= now
+            if not draws:
+                break
+        found.append(reached)
+    return next((name for name in names.values() if all(name in reached for reached in found)), None)
 
 
 def _is_trained(layer: nn.Module) -> bool:
@@ -41,8 +52,9 @@ def _reached(
     passes: TrialPasses,
     names: dict[nn.Module, str],
     count: int,
-) -> list[str]:
-    """The layers of which the first example's risk depends on the rows of others."""
+    seed: int,
+) -> tuple[set[str], bool]:
+    """The layers whose rows for others reach the first example's risk, and whether a pass draws numbers."""
     outputs: list[tuple[str, Tensor]] = []
 
     def keep(layer: nn.Module, arguments: Any, output: Any) -> None:
@@ -50,21 +62,24 @@ def _reached(
             outputs.append((names[layer], output))
 
     which = [position % len(inputs) for position in range(count)]
-    passes.reset()  # It would also take back hooks.
+    passes.reset(seed)  # It would also take back hooks.
     # The user's own hooks may mix, so what the layer itself computed is kept.
     handles = [layer.register_forward_hook(keep, prepend=True) for layer in names]
     try:
         with buffers_untouched(model):
+            before = torch.get_rng_state()
             result = outputs_of(model, inputs[which].detach().clone().flatten(0, 1))
             losses = losses_of_examples(model, loss_fn, result, targets[which].clone()).loss
     finally:
         for handle in handles:
             handle.remove()
+    draws = not torch.equal(before, torch.get_rng_state())
     if not outputs or not losses[0].requires_grad:
-        return []
+        return set(), draws
     gradients = torch.autograd.grad(losses[0], [output for _, output in outputs], allow_unused=True)
-    return [
+    reached = {
         name
         for (name, _), gradient in zip(outputs, gradients, strict=True)
         if gradient is not None and bool((gradient[1:].isfinite() & (gradient[1:] != 0)).any())
-    ]
+    }
+    return reached, draws
