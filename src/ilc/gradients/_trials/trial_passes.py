@@ -15,7 +15,6 @@ from torch.nn.modules.dropout import _DropoutNd
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.module_state import ModuleState
 
-
 DRAWS = 6
 """How often a model that draws random numbers is tried: one draw may leave every example in its place."""
 
