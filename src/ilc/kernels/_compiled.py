@@ -44,7 +44,7 @@ def run(kernel: Callable[..., Any], n_values: int, *arrays: Any, any_order: bool
         kernel: a plain function that numba can compile and that returns nothing. Functions of its own module
             that it calls are compiled with it.
         n_values: the number of values that it processes.
-        arrays: numpy arrays.
+        arrays: numpy arrays, numbers, and None for an array that the kernel does without.
         any_order: whether the compiler may add in another order than written.
     """
     threads = max(1, min(torch.get_num_threads(), n_values // _VALUES_PER_THREAD))

@@ -53,9 +53,9 @@ def sums_and_signs(x: Tensor, delta: Tensor, window: Window) -> tuple[Tensor, Te
     """
     layout = _Layout(x, delta, window)
     total, signs = layout.zeros(), layout.zeros()
-    sums = total.numpy(), signs.numpy(), *layout.tiles
+    sums = None, None, None, total.numpy(), signs.numpy(), *layout.tiles
     for part, images in layout.padded(x):
-        run(_add_sums_and_signs, layout.work(images), images, delta[part].numpy(), *sums)
+        run(_add_patches, layout.work(images), images, delta[part].numpy(), *sums)
     return layout.restored(total), layout.restored(signs)
 
 
@@ -80,9 +80,9 @@ def corrected_signs(
     image = x.new_zeros(layout.size)
     run(_sum_of_patches, 0, x.flatten(2).numpy(), delta.numpy(), s0.numpy(), image.numpy(), *layout.steps)
     less, signs = torch.stack([ones, normed], 1), layout.zeros()
-    sums = s0.numpy(), s1.numpy(), signs.numpy(), *layout.tiles
+    sums = s0.numpy(), s1.numpy(), None, signs.numpy(), *layout.tiles
     for part, images in layout.padded(x):
-        run(_add_corrected_signs, layout.work(images), images, delta[part].numpy(), less[part].numpy(), *sums)
+        run(_add_patches, layout.work(images), images, delta[part].numpy(), less[part].numpy(), *sums)
     return layout.restored(signs)
 
 
@@ -177,25 +177,8 @@ def _sum_of_patches(
                     total[lane] += run[lane]
 
 
-def _add_sums_and_signs(
-    images: Any, delta: Any, totals: Any, signs: Any, tiles: Any, few: int, step: int, across: int
-) -> None:
-    parts, blocks, n = len(signs), -(-len(tiles) // _TILES_AT_ONCE), len(delta)
-    shares = 1 if parts > 1 else min(blocks, _SHARES)
-    for piece in prange(parts * shares):
-        part, share = piece // shares, piece % shares
-        last = (part + 1) * n // parts
-        for start in range(part * n // parts, last, few):
-            for block in range(share * blocks // shares, (share + 1) * blocks // shares):
-                for e in range(start, min(last, start + few)):
-                    for t in range(block * _TILES_AT_ONCE, min(len(tiles), (block + 1) * _TILES_AT_ONCE)):
-                        row, rows, k, column, vectors, begin = tiles[t]
-                        place = (part, e, row, k, column, begin, step, across)
-                        _tile(rows, vectors, place, delta, images, None, None, None, totals, signs)
-
-
-def _add_corrected_signs(
-    images: Any, delta: Any, less: Any, s0: Any, s1: Any, signs: Any, tiles: Any, few: int,
+def _add_patches(
+    images: Any, delta: Any, less: Any, s0: Any, s1: Any, totals: Any, signs: Any, tiles: Any, few: int,
     step: int, across: int,
 ) -> None:  # fmt: skip
     parts, blocks, n = len(signs), -(-len(tiles) // _TILES_AT_ONCE), len(delta)
@@ -209,7 +192,7 @@ def _add_corrected_signs(
                     for t in range(block * _TILES_AT_ONCE, min(len(tiles), (block + 1) * _TILES_AT_ONCE)):
                         row, rows, k, column, vectors, begin = tiles[t]
                         place = (part, e, row, k, column, begin, step, across)
-                        _tile(rows, vectors, place, delta, images, less, s0, s1, None, signs)
+                        _tile(rows, vectors, place, delta, images, less, s0, s1, totals, signs)
 
 
 def _tile(

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn, optim
 from torch.func import functional_call
 
-from ilc._processes import Processes
 from ilc.aggregators._joint import check_penalty_weight
+from ilc.distributed import Processes
 from ilc.gradients import BackwardResult
 from ilc.gradients._environment import trainable_parameters
 from ilc.objectives import ObjectiveFunction

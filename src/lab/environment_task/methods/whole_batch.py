@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from ilc._processes import Processes, current
 from ilc.aggregators import MeanOfEnvironments
+from ilc.distributed import Processes, current
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult
 from ilc.gradients._environment import trainable_parameters
