@@ -32,6 +32,17 @@ def losses_of_examples(
     return example_objectives(loss_fn, outputs, targets, one_by_one)
 
 
+def pass_of_examples(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
+) -> Objective:
+    """Compute ``losses_of_examples`` from the inputs ``[E, 1, ...]``, in one pass of all examples.
+
+    Raises:
+        UserError: as for ``example_objectives``.
+    """
+    return losses_of_examples(model, loss_fn, outputs_of(model, inputs.flatten(0, 1)), targets)
+
+
 def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values) -> None:
     """Try the loss on two examples, when model and loss are new or have changed.
 

@@ -7,8 +7,7 @@ from torch import Tensor, nn
 from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
-from ilc.gradients._passes.calls import outputs_of
-from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.example_sums import sums_agree
 from ilc.gradients._trials.example_votes import different_examples, examples_mix, votes_agree
@@ -153,5 +152,5 @@ def _finite_examples(
     passes.reset()
     x, y = inputs.detach().clone(), targets.detach().clone()
     with buffers_untouched(model):
-        losses = losses_of_examples(model, loss_fn, outputs_of(model, x.flatten(0, 1)), y).loss
+        losses = pass_of_examples(model, loss_fn, x, y).loss
     return losses.detach().isfinite().nonzero().flatten().to("cpu")

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.gradients._environment import differentiated, trainable_parameters
-from ilc.gradients._passes.calls import outputs_of
-from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.routes import VotesDifferError
 from ilc.gradients._trials.trial_parameters import nudged_parameters
@@ -41,7 +40,7 @@ def sums_agree(
         with buffers_untouched(model):
             passes.reset()
             x, y = inputs.detach().clone(), targets.detach().clone()
-            loss = losses_of_examples(model, loss_fn, outputs_of(model, x.flatten(0, 1)), y).loss.sum()
+            loss = pass_of_examples(model, loss_fn, x, y).loss.sum()
             return list(differentiated(loss, model, parameters))
 
     with buffers_untouched(model):

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc.gradients._environment import trainable_parameters
-from ilc.gradients._passes.calls import outputs_of
-from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values, differs_from_first
 from ilc.gradients._trials.routes import VotesDifferError
 from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, differences, nudge_shows
@@ -111,8 +110,7 @@ def _rows_of_examples(
     with buffers_untouched(model):
         passes.reset(seed)
         before = torch.get_rng_state()
-        outputs = outputs_of(model, x.clone().flatten(0, 1))
-        losses = losses_of_examples(model, loss_fn, outputs, y.clone()).loss
+        losses = pass_of_examples(model, loss_fn, x.clone(), y.clone()).loss
         draws = not torch.equal(before, torch.get_rng_state())
         rows = [
             torch.autograd.grad(
@@ -133,8 +131,8 @@ def examples_mix(
     def risks(which: list[int]) -> Tensor:
         with buffers_untouched(model):
             passes.reset()
-            outputs = outputs_of(model, inputs[which].detach().clone().flatten(0, 1))
-            return losses_of_examples(model, loss_fn, outputs, targets[which].clone()).risk.detach()
+            x, y = inputs[which].detach().clone(), targets[which].clone()
+            return pass_of_examples(model, loss_fn, x, y).risk.detach()
 
     for other in others:
         few = [0, other] if len(inputs) != 2 else [0, other, 0]

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ilc.gradients._passes.calls import outputs_of
-from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_passes import DRAWS, TrialPasses, buffers_untouched
 from ilc.objectives import ObjectiveFunction
@@ -68,8 +67,8 @@ def _reached(
     try:
         with buffers_untouched(model):
             before = torch.get_rng_state()
-            result = outputs_of(model, inputs[which].detach().clone().flatten(0, 1))
-            losses = losses_of_examples(model, loss_fn, result, targets[which].clone()).loss
+            x, y = inputs[which].detach().clone(), targets[which].clone()
+            losses = pass_of_examples(model, loss_fn, x, y).loss
     finally:
         for handle in handles:
             handle.remove()

@@ -14,8 +14,7 @@ from ilc.gradients._environment import (
     EnvironmentGradients,
     trainable_parameters,
 )
-from ilc.gradients._passes.calls import outputs_of
-from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._passes.graph import check_graph
 from ilc.gradients._passes.own_gradients import add_own_gradients
 from ilc.gradients._tensor_tree import Values
@@ -54,7 +53,7 @@ def example_loss(
         raise UserError(f"chunk_size must be at least 1, got {chunk_size}")
     parameters = trainable_parameters(model)
     free_before = _free_memory(inputs.device)
-    objectives = losses_of_examples(model, loss_fn, outputs_of(model, inputs.flatten(0, 1)), targets)
+    objectives = pass_of_examples(model, loss_fn, inputs, targets)
     losses = objectives.loss
     check_graph(losses, model)
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}

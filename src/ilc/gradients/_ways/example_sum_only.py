@@ -8,8 +8,7 @@ from torch import nn
 from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients._environment import EnvironmentGradients, differentiated, trainable_parameters
-from ilc.gradients._passes.calls import outputs_of
-from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values
 from ilc.objectives import ObjectiveFunction
 
@@ -32,7 +31,7 @@ def example_sum_only(
         UserError: as for ``example_objectives``, or there is no trainable parameter.
     """
     parameters = trainable_parameters(model)
-    objectives = losses_of_examples(model, loss_fn, outputs_of(model, inputs.flatten(0, 1)), targets)
+    objectives = pass_of_examples(model, loss_fn, inputs, targets)
     # Under autocast the sum over the examples is in half precision. As a mean it stays in range.
     divisor = len(inputs) if torch.is_autocast_enabled(inputs.device.type) else 1
     gradients = differentiated(objectives.loss.sum() / divisor, model, parameters)
