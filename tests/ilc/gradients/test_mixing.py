@@ -177,3 +177,47 @@ def test_time_on_the_first_axis_does_not_mix(time: int) -> None:
     loop = environment_gradients(model, F.cross_entropy, inputs, targets, AndMask(0.5), "sequential")
     for name, statistics in found.statistics.items():
         assert torch.equal(statistics.sign_sum, loop.statistics[name].sign_sum), name
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_two_opposite_examples_do_not_hide_a_mean_over_the_batch(way: str) -> None:
+    """Two centred examples have opposite values, so that their mean after tanh is zero; three have not."""
+
+    torch.manual_seed(0)
+    head = nn.Linear(2, 2, bias=False).double()
+
+    def replaced(h: Tensor) -> Tensor:
+        return F.linear(h - h.mean(0), head.weight)
+
+    head.forward = replaced  # type: ignore[method-assign]
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.head = head
+
+        def forward(self, x: Tensor) -> Tensor:
+            result: Tensor = self.head((x - x.mean(0)).tanh())
+            return result
+
+    model = Model()
+    x, y = torch.randn(10, 1, 2, dtype=torch.float64), torch.randint(0, 2, (10, 1))
+    found = environment_gradients(model, F.cross_entropy, x, y, AndMask(0.5), way)
+    F.cross_entropy(model(x.flatten(0, 1)), y.flatten(), reduction="sum").backward()  # type: ignore[no-untyped-call]
+    assert torch.allclose(found.statistics["head.weight"].total, head.weight.grad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_a_small_factor_behind_a_rule_is_seen(way: str) -> None:
+    """A gradient that a hook makes 2 % larger is no rounding."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(D, 6), nn.Tanh(), nn.Linear(6, C))
+    model[0].register_full_backward_pre_hook(lambda layer, gradients: (gradients[0] * 1.02,))
+    x, y = torch.randn(8, 1, D), torch.randint(0, C, (8, 1))
+    try:
+        found = environment_gradients(model, F.cross_entropy, x, y, AndMask(0.5), way)
+    except UserError:
+        return
+    F.cross_entropy(model(x.flatten(0, 1)), y.flatten(), reduction="sum").backward()  # type: ignore[no-untyped-call]
+    for name, p in model.named_parameters():
+        assert torch.allclose(found.statistics[name].total, p.grad, rtol=1e-3, atol=1e-5), name  # type: ignore[arg-type]

@@ -6,9 +6,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
-from ilc.verification._comparison import floors, rounding, sign_sums
-from ilc.verification._plain_loop import Row
+from ilc.aggregators import GradientStatistics
+from ilc.verification._comparison import compare, floors, rounding, sign_sums
+from ilc.verification._plain_loop import ExpectedRows, Row
 
 
 def bounds(*columns: float) -> tuple[float, float]:
@@ -42,7 +44,7 @@ def test_an_environment_without_any_gradient_has_no_vote() -> None:
 
 def test_where_rounding_makes_zeros_none_is_certain() -> None:
     rows = [torch.tensor([1.0], dtype=torch.float64), torch.tensor([0.0], dtype=torch.float64)]
-    low, high = sign_sums(rows, [1e-3, 1e-3], unsure_zeros=True) or (rows[0], rows[0])
+    low, high = sign_sums(rows, [1e-3, 1e-3], unsure_zeros=[True, True]) or (rows[0], rows[0])
     assert (float(low), float(high)) == (0, 2)
 
 
@@ -81,3 +83,31 @@ def test_a_fitted_environment_is_rounded_as_much_as_the_others() -> None:
 def test_parameters_without_axes_are_compared_too() -> None:
     low, high = sign_sums([torch.tensor(1.0), torch.tensor(0.0)], [1e-3, 1e-3]) or (torch.zeros(()),) * 2
     assert float(low) == float(high) == 1
+
+
+def _expected(risks: list[float], rows: list[Tensor]) -> ExpectedRows:
+    found = [Row(torch.tensor(risk), {"a": row}, {}) for risk, row in zip(risks, rows, strict=True)]
+    return ExpectedRows(found, found, found)
+
+
+def _found(rows: list[Tensor]) -> dict[str, GradientStatistics]:
+    return {"a": GradientStatistics.zeros(rows[0]).add_(torch.stack(rows))}
+
+
+@pytest.mark.parametrize(("risk", "right"), [(4e-15, True), (0.0, False), (0.5, False)])
+def test_only_a_fitted_environment_may_have_a_zero_that_is_rounding(risk: float, right: bool) -> None:
+    wanted = _expected([1.0, risk], [torch.tensor([1.0, -1.0]), torch.zeros(2)])
+    found = _found([torch.tensor([1.0, -1.0]), torch.tensor([3e-15, 3e-15])])
+    (one,) = compare(found, wanted, rounding(torch.float32))
+    assert one.right == right
+
+
+def test_only_what_is_zero_beside_a_nan_may_be_nan() -> None:
+    wanted = _expected([1.0, 1.0], [torch.tensor([0.0, 1.0, 2.0]), torch.tensor([0.0, float("nan"), 1.0])])
+    for total, right in (
+        ([float("nan"), float("nan"), 3.0], True),
+        ([0.0, float("nan"), float("nan")], False),
+    ):
+        found = _found([torch.tensor(total), torch.zeros(3)])
+        (one,) = compare(found, wanted, rounding(torch.float32))
+        assert one.wrong_sum != right

@@ -45,12 +45,16 @@ def layers_with_rules(model: nn.Module, without: Collection[str] = ()) -> Layers
         prefix = f"{path}." if path else ""
         for key, p in layer.named_parameters(recurse=False):
             owners.setdefault(id(p), []).append((layer, key))
-            if p.requires_grad and type(layer) in RULES and prefix + key not in without:
+            if p.requires_grad and _computes_as_its_class(layer) and prefix + key not in without:
                 layers.setdefault(layer, {})[key] = prefix + key
     for shared in owners.values():
         for layer, key in shared if len(shared) > 1 else ():
             layers.get(layer, {}).pop(key, None)
     return {layer: names for layer, names in layers.items() if names}
+
+
+def _computes_as_its_class(layer: nn.Module) -> bool:
+    return type(layer) in RULES and "forward" not in vars(layer)
 
 
 def _is_trained(layer: nn.Module) -> bool:

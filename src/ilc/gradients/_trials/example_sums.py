@@ -11,14 +11,11 @@ from ilc.gradients._environment import differentiated, trainable_parameters
 from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.routes import VotesDifferError
+from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import nudged_parameters
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import shares
 from ilc.objectives import ObjectiveFunction
-
-# Relative to the parameter's gradient and to all gradients. Rounding, also in half precision, stays below;
-# a term that is left out does not.
-_OF_THE_PARAMETER, _OF_ALL = 0.05, 1e-3
 
 
 def sums_agree(
@@ -48,15 +45,16 @@ def sums_agree(
         x, y = inputs.detach().clone(), targets.detach().clone()
         statistics = shares(model, loss_fn, x, y).statistics
     gradients = gradient_of_batch()
+    tolerance = Tolerance.of_pass([*parameters.values(), inputs])
     if not all(bool(gradient.isfinite().all()) for gradient in gradients):
         return False
     totals = [one.total for one in statistics.values()]
-    differ = _different(totals, gradients)
+    differ = _different(totals, gradients, tolerance)
     if not differ:
         return True
     if rounding_may_differ:
         with nudged_parameters(model, seed=0):
-            if _different(gradient_of_batch(), gradients):
+            if _different(gradient_of_batch(), gradients, tolerance):
                 return False
     names = [list(statistics)[i] for i in differ]
     raise VotesDifferError(
@@ -67,12 +65,13 @@ def sums_agree(
     )
 
 
-def _different(found: Sequence[Tensor], gradients: Sequence[Tensor]) -> list[int]:
+def _different(found: Sequence[Tensor], gradients: Sequence[Tensor], tolerance: Tolerance) -> list[int]:
     of_all = torch.stack([gradient.double().norm() for gradient in gradients]).norm()
     pairs = [(ours.double(), gradient.double()) for ours, gradient in zip(found, gradients, strict=True)]
     # The condition is negated so that NaN counts as a difference.
     return [
         i
         for i, (ours, gradient) in enumerate(pairs)
-        if not (ours - gradient).norm() <= _OF_THE_PARAMETER * gradient.norm() + _OF_ALL * of_all
+        if not (ours - gradient).norm()
+        <= tolerance.of_the_parameter * gradient.norm() + tolerance.of_all * of_all
     ]

@@ -31,6 +31,12 @@ class Tolerance(NamedTuple):
         # Double precision shows even small effects, such as those behind a normalisation over two features.
         return cls(1e-3, 1e-5) if eps > 1e-10 else cls(1e-6, 1e-10)
 
+    @classmethod
+    def of_pass(cls, tensors: Sequence[Tensor | Values]) -> Tolerance:
+        """Choose it for a pass of these inputs and parameters, which autocast may narrow."""
+        mixed = any(torch.is_autocast_enabled(t.device.type) for t in tensors)
+        return cls.of([*tensors, *([torch.empty(0, dtype=torch.bfloat16)] if mixed else [])])
+
 
 def first_difference(
     found: dict[str, GradientStatistics], rows: dict[str, Tensor], tolerance: Tolerance
