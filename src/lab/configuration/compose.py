@@ -19,7 +19,7 @@ from lab.configuration.groups import CONF, choices
 from lab.configuration.overrides import check_overrides
 from lab.configuration.resolve import resolve
 from lab.configuration.resolvers import register_resolvers
-from lab.configuration.searched_settings import PREFIX, searched_settings, store_searched_settings
+from lab.configuration.searched_settings import PREFIX, searched_settings, stored_searched_settings
 from lab.configuration.sweep_values import check_number_of_runs, swept_values
 
 
@@ -31,8 +31,7 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     """
     check_overrides(overrides)
     register_resolvers()
-    store_searched_settings(overrides)
-    with initialize_config_dir(str(CONF), version_base="1.3"):
+    with stored_searched_settings(overrides), initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides), return_hydra_config=True)
 
 

@@ -8,7 +8,8 @@ into the store.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,6 +25,8 @@ PREFIX = "searched/"
 SECTION = re.compile(r"^(\S+):$", re.M)
 """The line that begins a section."""
 
+_NAME = re.compile(rf"{PREFIX}[\w./-]+")
+
 Files = tuple[tuple[Path, int], ...]
 
 
@@ -33,12 +36,33 @@ def searched_settings() -> dict[str, Path]:
 
 
 def store_searched_settings(words: Iterable[str]) -> None:
-    """Let Hydra find the searched settings, if one of these words of a command line names any.
+    """Let Hydra find the searched settings that these words of a command line name.
 
-    Reading them takes longer than most commands need to begin, so other commands leave them out.
+    Hydra copies the whole store for every config, so the store holds no other ones. If a name does not exist,
+    all are stored, so that Hydra can list them.
     """
-    if any(PREFIX in word for word in words):
-        _store(_files())
+    named = {name for word in words for name in _NAME.findall(word)}
+    if named:
+        files = _files()
+        known = _choices(files)
+        for path, _ in files:
+            names = named & {name for name, file in known.items() if file == path}
+            if names or not named <= known.keys():
+                _store(path, names if named <= known.keys() else known.keys())
+
+
+@contextmanager
+def stored_searched_settings(words: Iterable[str]) -> Iterator[None]:
+    """Do the same for one config, and restore the store afterwards."""
+    repo = ConfigStore.instance().repo
+    before = repo.pop("tuned", None)
+    store_searched_settings(words)
+    try:
+        yield
+    finally:
+        repo.pop("tuned", None)
+        if before is not None:
+            repo["tuned"] = before
 
 
 def _files() -> Files:
@@ -51,11 +75,10 @@ def _choices(files: Files) -> dict[str, Path]:
     return {PREFIX + name: path for path, _ in files for name in SECTION.findall(path.read_text())}
 
 
-@lru_cache(maxsize=1)
-def _store(files: Files) -> None:
+def _store(path: Path, names: Collection[str]) -> None:
     store = ConfigStore.instance()
-    for path, _ in files:
-        for name, settings in OmegaConf.load(path).items():
+    for section, settings in OmegaConf.load(path).items():
+        if f"{PREFIX}{section!s}" in names:
             node = {} if settings is None else OmegaConf.to_container(settings)
-            group, _, choice = f"tuned/{PREFIX}{name!s}".rpartition("/")
+            group, _, choice = f"tuned/{PREFIX}{section!s}".rpartition("/")
             store.store(choice, node, group=group, package="_global_", provider=str(path))

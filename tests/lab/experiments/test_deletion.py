@@ -83,10 +83,8 @@ def orphans(copy: Path) -> None:
         path.write_text(blocks.sub(lambda mark: mark[0] if mark[1] in tables else "", path.read_text()))
 
 
-@pytest.mark.parametrize(
-    "experiment",
-    [name if name == "coinrun" else pytest.param(name, marks=pytest.mark.slow) for name in experiments()],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", experiments())
 def test_the_rest_works_without(experiment: str, root: Path, tmp_path: Path) -> None:
     copy_without(experiment, root, tmp_path)
     assert not [path for path in tmp_path.rglob(experiment) if experiment != DEFAULT]

@@ -27,9 +27,8 @@ assert not [name for name in sys.modules if name.startswith(rooms)]
 """
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
-    results = tmp_path_factory.mktemp("figures") / "results"
+def draw_everything(folder: Path, root: Path) -> Path:
+    results = folder / "results"
     shutil.copytree(root / "results", results, ignore=shutil.ignore_patterns("*.png", "*.md"))
     command = [sys.executable, "-c", WITHOUT_TRAINING, str(root / "scripts" / "make_figures.py")]
     subprocess.run([*command, "--results", str(results)], check=True, capture_output=True, timeout=600)
@@ -43,32 +42,23 @@ def _files(results: Path, ending: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*figure_modules(), "verdicts"])
-def test_every_name_makes_a_figure_or_a_table_that_is_committed(name: str, drawn: Path, root: Path) -> None:
-    """A committed table is the one that the committed CSV files give."""
-    home = "" if name == "verdicts" else home_of(figure_modules()[name])
-    figure, table = Path(home, "figures", f"{name}.png"), Path(home, "tables", f"{name}.md")
-    assert (drawn / figure).exists() or (drawn / table).exists()
-    if (drawn / figure).exists():
-        assert (drawn / figure).stat().st_size > 5_000
-    if (drawn / table).exists():
-        assert (drawn / table).read_text() == (root / "results" / table).read_text()
-
-
-def test_what_is_committed_is_what_is_drawn(drawn: Path, root: Path) -> None:
+def test_what_is_committed_is_what_is_drawn(tmp_path: Path, root: Path) -> None:
+    """One test draws everything once: figures by their names, tables and the gallery to the letter."""
+    drawn = draw_everything(tmp_path, root)
     for ending in (".png", ".md"):
         assert _files(drawn, ending) == _files(root / "results", ending)
         assert len(_files(drawn, ending)) > 40
-
-
-def test_the_committed_tables_are_those_of_the_results(drawn: Path, root: Path) -> None:
-    """Also those that belong to no figure: claims and hours of each experiment, the thumbnails."""
+    for path in drawn.glob("**/figures/*.png"):
+        assert path.stat().st_size > 5_000, path.name
     for path in drawn.glob("**/tables/*.md"):
         assert path.read_text() == (root / "results" / path.relative_to(drawn)).read_text(), path.name
-
-
-def test_the_gallery_is_that_of_the_figures(drawn: Path, root: Path) -> None:
     assert (drawn.parent / "docs" / "gallery.md").read_text() == (root / "docs" / "gallery.md").read_text()
+
+
+def test_every_name_makes_a_figure_or_a_table_that_is_committed(root: Path) -> None:
+    for name in (*figure_modules(), "verdicts"):
+        home = root / "results" / ("" if name == "verdicts" else home_of(figure_modules()[name]))
+        assert (home / "figures" / f"{name}.png").exists() or (home / "tables" / f"{name}.md").exists(), name
 
 
 def test_an_unknown_name_is_a_readable_error(root: Path) -> None:

@@ -27,11 +27,18 @@ trials: 1
     ],
 )
 def test_mistakes_are_readable(
-    content: str, arguments: list[str], message: str, script: Any, tmp_path: Path
+    content: str,
+    arguments: list[str],
+    message: str,
+    script_here: Any,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
+    if not arguments:
+        request.getfixturevalue("in_this_process")
     path = tmp_path / "own.yaml"
     path.write_text(content.replace("OBJECTIVE", "test/accuracy"))
-    done = script("search", str(path), *arguments, "--output", str(tmp_path / "out"))
+    done = script_here("search", str(path), *arguments, "--output", str(tmp_path / "out"))
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert message in done.stderr

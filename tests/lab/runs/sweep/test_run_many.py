@@ -106,8 +106,8 @@ def test_stopped_its_runs_stop_between_two_steps_and_killed_it_takes_them_along(
 
 
 @pytest.mark.parametrize("arguments", [["seed=0", "--workers", "0"], ["sead=0"]])
-def test_mistakes_are_readable(arguments: list[str], script: Any, tmp_path: Path) -> None:
-    done = script("run_many", *arguments, "--output", str(tmp_path))
+def test_mistakes_are_readable(arguments: list[str], script_here: Any, tmp_path: Path) -> None:
+    done = script_here("run_many", *arguments, "--output", str(tmp_path))
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert "Traceback" not in done.stderr
