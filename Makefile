@@ -27,6 +27,9 @@ study: setup ## the CSV behind a figure or table: make study NAME=spirals_demo
 report: setup ## one HTML file about the runs below outputs/: make report FOLDERS="outputs/spirals ..."
 	$(RUN) scripts/report.py $(FOLDERS)
 
+# The tests start hundreds of processes: Python may keep the compiled sources for the next one.
+test test-slow: export PYTHONDONTWRITEBYTECODE =
+
 test: setup ## the tests, but for the slow ones
 	$(RUN) -m pytest -n 2 --dist worksteal --durations=25 -m "not slow"
 

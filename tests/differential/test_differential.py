@@ -38,7 +38,7 @@ def cases(number: int) -> settings:
     )
 
 
-@cases(250)
+@cases(80)
 @given(st.integers(0, 2**64 - 1))
 def test_equal_to_a_plain_loop_or_refused(seed: int) -> None:
     check(seed)

@@ -114,6 +114,7 @@ def test_a_reproduction_stands_alone(planted: Case, monkeypatch: pytest.MonkeyPa
     assert alone.check(vars(alone)).wrong[1] == "votes"
 
 
+@pytest.mark.slow
 def test_a_campaign_goes_on_where_it_stopped(planted: Case, tmp_path: Path) -> None:
     whole, halves = Campaign(tmp_path / "whole"), Campaign(tmp_path / "halves")
     few = frozenset(

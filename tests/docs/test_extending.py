@@ -88,6 +88,7 @@ def last_summary(copy: Path) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.slow
 def test_aggregator_dataset_and_metric_work_together(copy: Path, root: Path) -> None:
     """The first command of the page, which uses all three."""
     commands = printed_commands(root / "docs" / "extending.md")
@@ -99,6 +100,7 @@ def test_aggregator_dataset_and_metric_work_together(copy: Path, root: Path) -> 
     assert summary["train/accuracy"] > 0.8
 
 
+@pytest.mark.slow
 def test_the_experiment_with_its_own_loop_learns(copy: Path, root: Path) -> None:
     commands = printed_commands(root / "docs" / "extending.md")
     (command,) = (line for line in commands if "experiment=learned_step" in line)

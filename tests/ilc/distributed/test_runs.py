@@ -201,6 +201,7 @@ def test_one_process_stopped_at_ten_random_moments(uninterrupted_alone: Path, tm
     assert_same_run(folder, uninterrupted_alone)
 
 
+@pytest.mark.slow
 def test_continued_by_another_number_of_processes(alone: Path, tmp_path: Path) -> None:
     """Begun by two, continued by three and ended by one: the numbers of one, up to rounding."""
     content = compose_experiment(METHODS["and_mask"])

@@ -286,6 +286,7 @@ def test_a_hook_that_changes_an_output(same_as_loop: Callable[..., None]) -> Non
         same_as_loop(model, F.cross_entropy, *batch(5), way)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind() -> None:
     model, (inputs, targets) = make("tied"), batch(5)
 

@@ -219,6 +219,7 @@ def test_autocast() -> None:
         assert cosine > 0.9, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [example_share, example_loss])
 def test_nothing_is_left_behind(way: Callable[..., object]) -> None:
     inputs, targets = batch()

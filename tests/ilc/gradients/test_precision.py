@@ -104,6 +104,7 @@ def squared(outputs: Tensor, targets: Tensor) -> Tensor:
     return (outputs.float() - targets).square().mean()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     way=st.sampled_from(VOTING),

@@ -79,6 +79,7 @@ def test_a_sweep_in_the_middle_of_overrides(
         assert done.stderr == "Error: -m accepts only overrides (KEY=VALUE): leave --cfg out\n"
 
 
+@pytest.mark.slow
 def test_help_names_every_choice(train: TrainCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     # A new process has read no settings of searches; Hydra's help copies whatever other tests have read.
     monkeypatch.delitem(ConfigStore.instance().repo.get("tuned", {}), "searched", raising=False)
@@ -100,6 +101,7 @@ def test_help_names_every_choice(train: TrainCommand, monkeypatch: pytest.Monkey
     assert content["dataset"]["n_environments"] == 32
 
 
+@pytest.mark.slow
 def test_nobody_reads_the_output(root: Path, tiny: tuple[str, ...], tmp_path: Path) -> None:
     """As with ``| head -1``: the run goes on to its end."""
     import os

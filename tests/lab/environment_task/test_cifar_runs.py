@@ -64,6 +64,7 @@ def test_the_other_vote_and_the_other_norm(
     assert (folder / "done").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues_with_the_same_numbers(
     train: TrainCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

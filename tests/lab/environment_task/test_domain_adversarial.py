@@ -88,6 +88,7 @@ def test_reversal_keeps_values_and_turns_gradients() -> None:
     torch.testing.assert_close(values.grad, -2 * values.detach())
 
 
+@pytest.mark.slow
 def test_adversarial_features_hide_the_environment_and_keep_the_label() -> None:
     """One input is the environment's place, the other the label: the first must go, the second stay."""
     random = torch.Generator().manual_seed(0)

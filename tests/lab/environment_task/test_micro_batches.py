@@ -117,6 +117,7 @@ def metrics_of(folder: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("micro_batch_median",), ("gradient_agreement", "0.9")])
 def test_an_interrupted_run_ends_with_the_same_numbers(
     train: TrainCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]

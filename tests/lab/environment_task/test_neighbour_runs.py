@@ -63,6 +63,7 @@ def task_of(*overrides: str) -> EnvironmentTask:
     return task
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_a_neighbour_learns_and_continues_with_the_same_numbers(name: str, tmp_path: Path) -> None:
     if name == "gram_weights":

@@ -34,6 +34,7 @@ def _pages(what: str) -> int:
     return int(run.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
 def test_the_next_step_takes_pages_that_are_there() -> None:
     assert _pages("keep") < _pages("leave") / 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 import torch
 
 from lab.machine.torchvision_import import _missing_operators_skipped, import_torchvision
@@ -22,6 +23,7 @@ def test_register_fake_is_as_before() -> None:
     assert torch.library.register_fake is before
 
 
+@pytest.mark.slow
 def test_operators_that_exist_are_registered_as_ever() -> None:
     """On a matching pair nothing is skipped: here an operator of torchvision's namespace is there."""
     code = """

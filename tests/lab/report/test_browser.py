@@ -18,6 +18,8 @@ from lab.report.page import render
 from lab.report.run_folders import find_runs
 from lab.report.run_record import Record, read_record
 
+pytestmark = pytest.mark.slow
+
 LOCAL = ("file:", "data:", "blob:")
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 PARTS = (

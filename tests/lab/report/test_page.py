@@ -60,6 +60,7 @@ def test_nothing_is_loaded_and_only_the_two_scripts_may_run() -> None:
     assert len(re.findall(r"'sha256-[\w+/]{43}='", policy.split("script-src")[1])) == 2
 
 
+@pytest.mark.slow
 def test_a_hundred_runs_of_a_hundred_evaluations_with_all_figures_are_below_5_mb(
     hundred: list[Record], figures: list[ShownFigure]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -106,6 +107,6 @@ class SearchStep:
     def _searches(self, folder: Path) -> list[tuple[SearchDefinition, Path]]:
         return [(definition, folder / "search" / definition.name) for definition in self._definitions]
 
-    @property
+    @cached_property
     def _definitions(self) -> list[SearchDefinition]:
         return [definition for name in self.names for definition in load_definitions(name)]

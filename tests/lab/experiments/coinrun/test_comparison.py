@@ -48,6 +48,7 @@ def test_with_levels_all_alike_it_is_the_t_test_of_pairs() -> None:
     assert found.interval == pytest.approx((oracle.low, oracle.high))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "levels"), [(0.1, 0.0), (0.0, 0.3), (0.05, 0.3)])
 def test_the_interval_covers_the_truth(seeds: float, levels: float) -> None:
     """At least nearly as often as it says, and it is not so wide that it says nothing."""

@@ -111,6 +111,7 @@ def test_states_beyond_the_disk_are_refused_before_anything_is_made(tmp_path: Pa
     assert not list(tmp_path.glob("coinrun/*.part"))
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_says_so(tmp_path: Path) -> None:
     """In a process of its own, which an error of a mapped file would end; a limit stands for the disk."""
     code = (
@@ -130,6 +131,7 @@ def test_a_disk_that_is_full_says_so(tmp_path: Path) -> None:
     assert "Make room" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_experiment_collects_trains_and_says_so(
     train: TrainCommand, data_dir: Path, tmp_path: Path
 ) -> None:

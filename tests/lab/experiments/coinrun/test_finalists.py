@@ -47,6 +47,7 @@ def test_divergences_are_those_of_the_risk(states: Split, monkeypatch: pytest.Mo
     torch.testing.assert_close(each[2], kl_divergence(student(states.inputs[2:3]), states.targets[2:3]))
 
 
+@pytest.mark.slow
 def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
 

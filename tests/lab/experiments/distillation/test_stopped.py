@@ -35,6 +35,7 @@ SMALL = (
 NAMES = ("SIGTERM", "SIGUSR1", "SIGINT")
 
 
+@pytest.mark.slow
 def test_stopped_after_three_epochs(
     train: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids="-".join)
 def test_a_method_learns_and_continues_with_the_same_numbers(case: tuple[str, ...], tmp_path: Path) -> None:
     dataset, method, *more = case

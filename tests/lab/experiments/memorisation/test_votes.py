@@ -11,6 +11,7 @@ from lab.experiments.memorisation import votes_task
 from lab.experiments.memorisation.measurements import votes
 
 
+@pytest.mark.slow
 def test_a_row_per_comparison_and_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(votes_task, "EVERY", 2)
     parts = pickle.loads(pickle.dumps(votes.parts(epochs=2, images=160, width=2)))

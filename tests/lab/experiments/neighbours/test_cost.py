@@ -22,6 +22,7 @@ def threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_a_row_per_method(monkeypatch: pytest.MonkeyPatch) -> None:
     every = load_definitions(cost.SEARCHES)
     assert len(every) == 20

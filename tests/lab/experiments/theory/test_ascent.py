@@ -8,6 +8,7 @@ from lab.experiments.theory import patchwork
 THETA = torch.tensor(patchwork.CENTRED, dtype=torch.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["quadratic", "search"])
 def test_the_patchwork_scores_far_worse_than_the_same_network_seen_whole_by_both_environments(method):
     options = {"starts": 8, "iterations": 40} if method == "search" else {}

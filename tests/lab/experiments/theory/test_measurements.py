@@ -62,6 +62,7 @@ def test_the_parts_are_the_groups_of_the_committed_tables(root: Path) -> None:
     assert list(hessian_vector.parts()) == list(table.aggregator.unique())
 
 
+@pytest.mark.slow
 def test_the_linear_regression_repeats_the_committed_weights(root: Path) -> None:
     """One seed without noise; with noise, rounding decides where components nearly cancel."""
     part = linear_regression.parts(seeds=1)["and_mask-noise0"]

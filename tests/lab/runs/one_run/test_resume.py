@@ -118,6 +118,7 @@ def test_a_truncated_checkpoint_is_named_and_left_alone(
     assert checkpoint.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_previous_checkpoint(
     interrupted: Path, train_apart: TrainCommand, tiny: tuple[str, ...]
 ) -> None:

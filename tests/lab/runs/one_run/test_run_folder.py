@@ -107,6 +107,7 @@ def test_a_finished_run_is_left_alone(finished: Path, train: TrainCommand, tiny:
     assert {path: path.stat().st_mtime_ns for path in finished.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_numbers_to_the_last_bit(
     finished: Path, train_apart: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -185,6 +186,7 @@ def test_a_run_at_chance_is_given_up_half_way(
     assert (summary["epoch"], summary["stopped"]) == (epoch, "hopeless" if epoch == 5 else "completed")
 
 
+@pytest.mark.slow
 def test_wandb_is_offline_by_default_and_closed_after_a_failure(
     train_apart: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:

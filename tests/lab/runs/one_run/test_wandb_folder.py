@@ -18,6 +18,8 @@ from lab.configuration.compose import compose_experiment
 from lab.runs import run
 from lab.runs.one_run.run_directory import RunDirectory
 
+pytestmark = pytest.mark.slow
+
 WANDB = ("-m", "wandb")
 
 

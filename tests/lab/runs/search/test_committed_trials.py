@@ -42,6 +42,7 @@ def without_chosen(line: str) -> Lines:
     return cells[:3] + cells[4:]
 
 
+@pytest.mark.slow
 def test_only_missing_trials_are_trained_and_the_old_rows_stay(definition: Any, tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     search(definition(trials=2), tmp_path / "first", 1)
@@ -99,6 +100,7 @@ def test_a_table_that_has_more_than_the_folder(definition: Any, tmp_path: Path) 
     assert write(definition(), tmp_path / "first", table) == lines
 
 
+@pytest.mark.slow
 def test_failed_and_repeated_trials_are_taken_over(definition: Any, tmp_path: Path) -> None:
     table, wanted = tmp_path / "table.csv", definition(space=DIVERGES, trials=4, seed=0)
     search(wanted, tmp_path / "first", 1)
@@ -135,6 +137,7 @@ def test_a_new_trial_may_repeat_one_of_the_table(definition: Any, tmp_path: Path
     assert rows["test/loss"][0] == rows["test/loss"][1]
 
 
+@pytest.mark.slow
 def test_a_trial_that_was_under_way_begins_anew_with_its_parameters(definition: Any, tmp_path: Path) -> None:
     table, wanted = tmp_path / "table.csv", definition(trials=2)
     with Asker(wanted, tmp_path / "whole") as asker:

@@ -23,6 +23,7 @@ trials: 3
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_every_committed_search_composes(path: Path) -> None:
     for definition in load_definitions(path.stem):

@@ -32,6 +32,7 @@ def connect(url: str) -> Callable[[], Any]:
     return lambda: Server(url)
 
 
+@pytest.mark.slow
 def test_askers_together_complete_as_many_trials_as_one(
     definition: Any, connect: Any, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ def test_a_damaged_database_is_one_line(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_one_line_or_change_nothing_that_counts(definition: Any, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     for _ in range(3):

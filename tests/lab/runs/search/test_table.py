@@ -54,6 +54,7 @@ def test_the_rule_says_what_is_done(definition: Any) -> None:
     assert "oracle" not in definition(objective={"train/loss": "minimize"}).rule
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("base", ["~tuned", "tuned=published/spirals"])
 def test_the_exported_config_repeats_the_chosen_trial(base: str, definition: Any, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def states_of(definition: Any, folder: Path) -> list[TrialState]:
     return [trial.state for trial in open_storage(definition, folder).get_trials()]
 
 
+@pytest.mark.slow
 def test_same_seed_same_trials_other_seed_others(definition: Any, tmp_path: Path) -> None:
     tables = []
     for name, seed, n_workers in (("a", 0, 1), ("b", 0, 2), ("c", 1, 1)):
@@ -132,6 +133,7 @@ def test_a_trial_that_was_done_but_not_told_is_counted_once(definition: Any, tmp
     assert values == [json.loads((own / "summary.json").read_text())["test/accuracy"]]
 
 
+@pytest.mark.slow
 def test_failed_trials_are_recorded_and_never_counted(definition: Any, tmp_path: Path) -> None:
     wanted = definition(space={**definition().space, "optimizer.lr": DIVERGES})
     search(wanted, tmp_path, 2)

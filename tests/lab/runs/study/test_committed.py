@@ -79,6 +79,7 @@ def identity_of(overrides: frozenset[str]) -> str:
     return identity(resolve(compose_config(sorted(overrides)), sweep=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", steps(RunsStep))
 def test_the_recorded_commands_are_the_studys_runs(step: RunsStep, root: Path) -> None:
     commands = pd.read_csv(root / "results" / f"{step.to}_runs.csv").command

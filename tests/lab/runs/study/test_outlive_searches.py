@@ -60,6 +60,7 @@ def folders(folder: str) -> list[str]:
     return sorted(path.name for path in Path(folder).glob("search/*/trials/*"))
 
 
+@pytest.mark.slow
 def test_nothing_done_yet(study: Callable[..., Study], capsys: pytest.CaptureFixture[str]) -> None:
     write_results(study(2), Path("nowhere"), Path("results"))
     assert "0 of 2 jobs are done, the others are pending" in capsys.readouterr().out
