@@ -81,7 +81,9 @@ def test_commands_name_what_exists(root: Path, workflows: dict[str, dict[Any, An
 def test_ci_runs_all_that_one_machine_does(root: Path, workflows: dict[str, dict[Any, Any]]) -> None:
     """Only a real Slurm is left to .ci/run, where the slow tests build the site and draw the figures."""
     local = set(re.findall(r"^make ([\w-]+)", (root / ".ci" / "run").read_text(), re.M))
-    assert (local - {"setup"}) | {"docs", "figures"} == {row["target"] for row in rows(workflows["ci"]["jobs"]["repository"])}
+    assert (local - {"setup"}) | {"docs", "figures"} == {
+        row["target"] for row in rows(workflows["ci"]["jobs"]["repository"])
+    }
 
 
 def test_the_repository_is_tested_with_the_pythons_that_it_takes(
