@@ -51,12 +51,12 @@ def trained(accelerator: Any, gradients: str = "vectorized", clip: float | None 
 
 
 @pytest.mark.parametrize("gradients", ["vectorized", "sequential"])
-@pytest.mark.parametrize("together", [1, 2])
+@pytest.mark.parametrize("together", [1, 2, 3])
 def test_updates_are_those_of_a_plain_loop(together: int, gradients: str) -> None:
     accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=together)
     votes, ours = trained(accelerator, gradients, clip=0.3)
     assert_moved_alike(ours, plain_training(MASK, together, clip=0.3))
-    assert votes.result.risks.shape == (4 * together,)
+    assert votes.result.risks.shape == (4 * (4 % together or together),)  # The last may have fewer.
     assert 0 < votes.result.overall_kept_share < 1
 
 

@@ -137,10 +137,14 @@ def test_data_with_columns_and_a_loss_of_the_users(tmp_path: Path) -> None:
 def test_the_model_does_not_see_the_column(tmp_path: Path) -> None:
     numbered = [{**one, "domain": sorted(set(DOMAINS)).index(one["domain"])} for one in DATA]
     ours = trainer(tmp_path, data=numbered, remove_unused_columns=False, activation_checkpointing=True)
+    given: set[str] = set()
+    ours.model.register_forward_pre_hook(lambda _, args, named: given.update(named), with_kwargs=True)
     ours.train()
+    assert given == {"input_ids", "attention_mask", "labels"}
     assert_trained_alike(ours.model, plain_training(MASK))
 
 
+@pytest.mark.slow
 def test_in_bfloat16(tmp_path: Path) -> None:
     ours = trainer(tmp_path, bf16=True)
     ours.train()
