@@ -27,10 +27,23 @@ SHARED = {
     "free_memory",
     "checksums",
 }
-LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures", "report"}
+LEARNING = LIBRARY | {
+    "integrations",
+    "data",
+    "models",
+    "environment_task",
+    "consistency",
+    "experiments",
+    "figures",
+    "report",
+}
 
 FORBIDDEN = {
-    **{room: {"runs", "configuration", "data", "models", "environment_task"} for room in sorted(LIBRARY)},
+    **{
+        room: {"integrations", "runs", "configuration", "data", "models", "environment_task"}
+        for room in sorted(LIBRARY)
+    },
+    "integrations": {"runs", "configuration", "data", "models", "environment_task", "consistency"},
     "configuration": LEARNING | {"runs"},
     "runs": LEARNING,
     "data": {"runs", "configuration", "environment_task", "experiments", "figures", "models", "gradients"},
