@@ -17,6 +17,8 @@ from ilc import backward
 from ilc.aggregators import AndMask
 from lab.machine.torchvision_import import import_torchvision
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 SECTION = re.compile(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", re.M | re.S)
 RECIPES = {

@@ -20,6 +20,7 @@ from ilc.errors import UserError
 from ilc.integrations import EnvironmentVotes
 
 accelerate = pytest.importorskip("accelerate", reason="needs the extra: pip install 'ilc[accelerate]'")
+pytestmark = pytest.mark.slow  # Importing the packages takes longer than the tests.
 MASK = AndMask(agreement_threshold=0.8)
 
 

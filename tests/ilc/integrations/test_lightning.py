@@ -21,6 +21,7 @@ from ilc.gradients._trials import choose_way
 from ilc.integrations import EnvironmentModule
 
 pytestmark = [
+    pytest.mark.slow,  # Importing Lightning takes longer than the tests.
     # Lightning's own: a deprecated call of torch, a hint on workers and the processes that may be started.
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning"),
 ]

@@ -18,6 +18,7 @@ from ilc.errors import UserError
 transformers = pytest.importorskip("transformers", reason="needs the extra: pip install 'ilc[transformers]'")
 pytest.importorskip("accelerate", reason="needs the extra: pip install 'ilc[accelerate]'")
 
+pytestmark = pytest.mark.slow  # Importing the packages takes longer than the tests.
 MASK = AndMask(agreement_threshold=0.8)
 DOMAINS = ["books", "films", "shops", "films", "books", "games"]
 LENGTH = 8
