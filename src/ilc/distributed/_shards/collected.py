@@ -1,0 +1,81 @@
+"""The statistics of a sharded model over several passes, kept where the parameters lie."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from torch import Tensor, nn
+
+from ilc.aggregators import Aggregator, GradientStatistics
+from ilc.distributed._shards.checks import shards
+from ilc.distributed._shards.reduce_scatter import voting_reduce_scatter
+from ilc.errors import UserError
+from ilc.gradients._sharded import fsdp_modules
+
+
+class CollectedShards:
+    """Takes what FSDP2 adds up in each pass. Gradients and hooks of the parameters come back at the end."""
+
+    def __init__(self, model: nn.Module, aggregator: Aggregator) -> None:
+        self._model, self._aggregator = model, aggregator
+        self._comm = voting_reduce_scatter(model)
+        self._parameters: dict[str, Any] = dict(shards(model))
+        self._names = {p: name for name, p in self._parameters.items()}
+        self.statistics = {
+            name: GradientStatistics.zeros(p.to_local(), aggregator.sums_on_request)
+            for name, p in self._parameters.items()
+        }
+
+    def __enter__(self) -> CollectedShards:
+        self._kept = [(p, p.grad, p._post_accumulate_grad_hooks) for p in self._names]
+        self._before = self._comm.aggregator
+        self._comm.aggregator = self._aggregator
+        for p in self._names:
+            p.grad = None
+            # Only the update is what hooks of the user may see.
+            p._post_accumulate_grad_hooks = OrderedDict({0: self._take})
+        return self
+
+    def backward(self, loss: Tensor, counts: bool) -> None:
+        """Add the gradients of one pass of every process.
+
+        Args:
+            loss: the loss of one environment.
+            counts: whether it counts. A process that has no environment left takes part all the same.
+
+        Raises:
+            UserError: FSDP2 has filled gradients in another way.
+        """
+        self._missing = dict(self._parameters)
+        self._comm.silent = not counts
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._comm.check_taken()
+        for name, p in self._missing.items():
+            if p.grad is not None:
+                raise UserError(f"FSDP2 filled the gradient of {name} without its votes: call fully_shard again")
+            log_sum = self.statistics[name].log_sum
+            if log_sum is not None:  # No process has reached the parameter.
+                log_sum.fill_(-float("inf"))
+
+    def __exit__(self, error: type[BaseException] | None, *details: object) -> None:
+        self._comm.silent, self._comm.aggregator = False, self._before
+        for p, gradient, hooks in self._kept:
+            p.grad, p._post_accumulate_grad_hooks = gradient, hooks
+        if error is not None:
+            self._comm.abandon()
+            for module in fsdp_modules(self._model):
+                if hasattr(module, "reset_iter_state"):
+                    module.reset_iter_state()
+
+    def _take(self, p: Any) -> None:
+        name = self._names[p]
+        more, running = self._comm.take(p, self._aggregator), self.statistics[name]
+        p.grad = None
+        del self._missing[name]
+        running.total += more.total
+        if more.sign_sum.ndim == running.sign_sum.ndim:
+            running.sign_sum += more.sign_sum
+        added = more.requested
+        for which, total in running.requested.items():
+            total += added[which]
