@@ -116,7 +116,7 @@ def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggr
     return BackwardResult(risks, penalties, kept_share, kept / size)
 
 
-def call_hooks(p: nn.Parameter) -> None:
+def call_hooks(p: Tensor) -> None:
     """Call the post-accumulate hooks, as ``loss.backward()`` does once ``.grad`` is filled."""
     for hook in list((p._post_accumulate_grad_hooks or {}).values()):
         hook(p)

@@ -53,7 +53,7 @@ def checked_aggregator(aggregator: Aggregator | None, inputs: Any, targets: Any)
 
 
 def check_model(model: nn.Module) -> None:
-    """Raise UserError for DataParallel and similar wrappers, and for models that are divided among processes."""
+    """Raise UserError for DataParallel, similar wrappers and models that are divided among processes."""
     check_fsdp1(model)
     if is_sharded(model):
         raise UserError(

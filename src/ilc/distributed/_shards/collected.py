@@ -18,8 +18,22 @@ class CollectedShards:
     """Takes what FSDP2 adds up in each pass. Gradients and hooks of the parameters come back at the end."""
 
     def __init__(self, model: nn.Module, aggregator: Aggregator) -> None:
+        """Begin without any environment.
+
+        Args:
+            model: a model that ``check_sharded`` accepts.
+            aggregator: it says which sums are needed.
+
+        Raises:
+            UserError: the model has a hook that aggregates by itself.
+        """
         self._model, self._aggregator = model, aggregator
         self._comm = voting_reduce_scatter(model)
+        if self._comm.aggregator is not None:
+            raise UserError(
+                "register_fsdp_hook already lets loss.backward() of this model aggregate: call that "
+                "alone, or leave out register_fsdp_hook"
+            )
         self._parameters: dict[str, Any] = dict(shards(model))
         self._names = {p: name for name, p in self._parameters.items()}
         self.statistics = {
@@ -29,7 +43,6 @@ class CollectedShards:
 
     def __enter__(self) -> CollectedShards:
         self._kept = [(p, p.grad, p._post_accumulate_grad_hooks) for p in self._names]
-        self._before = self._comm.aggregator
         self._comm.aggregator = self._aggregator
         for p in self._names:
             p.grad = None
@@ -53,13 +66,15 @@ class CollectedShards:
         self._comm.check_taken()
         for name, p in self._missing.items():
             if p.grad is not None:
-                raise UserError(f"FSDP2 filled the gradient of {name} without its votes: call fully_shard again")
+                raise UserError(
+                    f"FSDP2 filled the gradient of {name} without its votes: call fully_shard again"
+                )
             log_sum = self.statistics[name].log_sum
             if log_sum is not None:  # No process has reached the parameter.
                 log_sum.fill_(-float("inf"))
 
     def __exit__(self, error: type[BaseException] | None, *details: object) -> None:
-        self._comm.silent, self._comm.aggregator = False, self._before
+        self._comm.silent, self._comm.aggregator = False, None
         for p, gradient, hooks in self._kept:
             p.grad, p._post_accumulate_grad_hooks = gradient, hooks
         if error is not None:
@@ -77,5 +92,5 @@ class CollectedShards:
         if more.sign_sum.ndim == running.sign_sum.ndim:
             running.sign_sum += more.sign_sum
         added = more.requested
-        for which, total in running.requested.items():
-            total += added[which]
+        for which, so_far in running.requested.items():
+            so_far.add_(added[which])

@@ -42,14 +42,16 @@ def let_fsdp_combine(model: nn.Module, aggregator: Aggregator) -> None:
         left[name] = ref(p.grad)
 
     _hooks[model] = [
-        p.register_post_accumulate_grad_hook(lambda p, name=name: combine(p, name))
+        p.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
+            lambda p, name=name: combine(p, name)
+        )
         for name, p in parameters.items()
     ]
 
 
 _LEFT = (
-    "{name} has a gradient from an earlier backward pass, and the sum of two passes cannot be masked exactly: "
-    "call optimizer.zero_grad() before each backward pass, without set_to_none=False. For a batch in several "
-    "passes call model.set_requires_gradient_sync(False) before all but the last; for several environments "
-    "per process take ilc.distributed.backward"
+    "{name} has a gradient from an earlier backward pass, and the sum of two passes cannot be masked "
+    "exactly: call optimizer.zero_grad() before each backward pass, without set_to_none=False. For a batch "
+    "in several passes call model.set_requires_gradient_sync(False) before all but the last; for several "
+    "environments per process take ilc.distributed.backward"
 )

@@ -74,7 +74,9 @@ def sharded_gradients(
             collected.backward(objective.loss, counts=e < len(losses))
             if e < len(losses):
                 buffers.collect()
-                reports.append(torch.stack([widened(x.detach()) for x in (objective.risk, objective.penalty)]))
+                reports.append(
+                    torch.stack([widened(x.detach()) for x in (objective.risk, objective.penalty)])
+                )
     risks, penalties = _of_all(torch.stack(reports, 1), counts, processes).unbind()
     changes = over_processes.changes(counts, processes.rank)
     processes.sum_(*changes)
@@ -111,6 +113,8 @@ def _losses(
                 "already: give a function for every environment, as in lambda: loss(model(x), y)"
             )
         return [loss for loss in loss_fn if callable(loss)]
+    if isinstance(inputs, Tensor | list) and not len(inputs):
+        return []
     x, y = as_batches(inputs, targets, device_of(model))
     check_masks(x)
 

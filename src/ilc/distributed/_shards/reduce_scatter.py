@@ -138,7 +138,7 @@ def voting_reduce_scatter(model: nn.Module) -> VotingReduceScatter:
 
 
 def _scattered(message: Tensor, group: dist.ProcessGroup) -> Tensor:
-    """This process's part of the sum of all messages."""
+    """The part of the sum of all messages that belongs to this process."""
     received = message.new_empty(len(message) // group.size())
     # Older versions of torch have it by another name only.
     add = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor

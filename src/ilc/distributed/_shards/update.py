@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
@@ -24,8 +22,9 @@ def update_of_shard(statistics: GradientStatistics, p: DTensor, aggregator: Aggr
     if aggregator.by_component:
         return aggregator.combine(statistics)
     parts = {"total": statistics.total, "sign_sum": statistics.sign_sum, **statistics.requested}
-    whole = {name: _whole(part, p) if part.ndim else part for name, part in parts.items()}
-    update, share = aggregator.combine(replace(statistics, **whole))
+    # Votes are a scalar NaN if the aggregator needs none.
+    whole = {name: _as_shard(part, p).full_tensor() if part.ndim else part for name, part in parts.items()}
+    update, share = aggregator.combine(GradientStatistics(statistics.n_environments, **whole))
     own = distribute_tensor(update, p.device_mesh, p.placements, src_data_rank=None)
     return Combined(own.to_local(), share)
 
@@ -55,10 +54,6 @@ def combined_shards(
 def as_gradient(update: Tensor, p: DTensor) -> DTensor:
     """The update of this process's part as a gradient of the parameter."""
     return _as_shard(update.to(p.dtype), p)
-
-
-def _whole(part: Tensor, p: DTensor) -> Tensor:
-    return _as_shard(part, p).full_tensor()
 
 
 def _as_shard(part: Tensor, p: DTensor) -> DTensor:
