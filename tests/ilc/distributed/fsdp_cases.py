@@ -32,7 +32,7 @@ STEPS = 4
 
 
 class Tied(nn.Module):
-    """Words, a hidden layer, and the words again; one parameter that no loss reaches."""
+    """Words, a hidden layer, and the words again; two parameters that no loss reaches."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,10 +40,12 @@ class Tied(nn.Module):
         self.hidden = nn.Linear(5, 5)
         self.out = nn.Linear(5, 7, bias=False)
         self.unused = nn.Linear(2, 3)
+        self.shift = nn.Parameter(torch.zeros(1, 7))  # Nothing of it is in the second process.
         self.out.weight = self.words.weight
 
     def forward(self, inputs: Tensor) -> Tensor:
         scores: Tensor = self.out(self.hidden(self.words((inputs * 3).long().clamp(0, 6))).relu().sum(1))
+        scores = scores + self.shift
         return scores[:, :3].clone()  # FSDP2 warns of views.
 
 
@@ -86,6 +88,7 @@ CASES = {
     "mean": Case(Mean()),
     "sand_mask": Case(SandMask(0.3)),
     "sign_election": Case(SignElection()),
+    "sign_election_tied": Case(SignElection(), Tied),
     "agreement_sum_mask": Case(AgreementSum(), n_environments=3),
     "agreement_random": Case(AgreementRandom(), n_environments=3),
     "grad_drop": Case(GradDrop()),

@@ -71,10 +71,8 @@ class VotingReduceScatter:
             return
         received = {"total": _scattered(total, group)}
         if aggregator.needs_votes:
-            rows = total.sign().view(size, -1)
-            votes = torch.cat([packed(row, size) for row in rows.unbind()])
-            whole = unpacked(_scattered(votes, group), rows.shape[1], size)
-            received["sign_sum"] = whole.to(total.dtype)
+            votes = unpacked(_scattered(votes_by_shard(total, size), group), len(output_tensor), size)
+            received["sign_sum"] = votes.to(total.dtype)
         for name in aggregator.sums_on_request:
             each = ON_REQUEST[name](total)
             received[name] = _scattered(each.zero_() if self.silent else each, group)
@@ -135,6 +133,16 @@ def voting_reduce_scatter(model: nn.Module) -> VotingReduceScatter:
             module.set_reduce_scatter_unused_params(True, recurse=False)
     _of_model[model] = comm
     return comm
+
+
+def votes_by_shard(gradients: Tensor, size: int) -> Tensor:
+    """The signs of gradients ``[R * S]`` as R equally long messages, one for each shard.
+
+    Args:
+        gradients: those of one process.
+        size: R, the number of processes and of environments.
+    """
+    return torch.cat([packed(shard, size) for shard in gradients.sign().view(size, -1).unbind()])
 
 
 def _scattered(message: Tensor, group: dist.ProcessGroup) -> Tensor:

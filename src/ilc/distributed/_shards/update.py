@@ -42,7 +42,8 @@ def combined_shards(
         update, share = update_of_shard(statistics.pop(name), p, aggregator)
         p.grad = as_gradient(update, p)
         call_hooks(p)
-        shares.append(share.float() * update.numel())
+        # The share of an empty part may be NaN.
+        shares.append(share.float() * update.numel() if update.numel() else torch.zeros_like(share.float()))
     kept = torch.stack(shares)
     processes.sum_(kept)
     sizes = kept.new_tensor([max(1, p.numel()) for p in parameters.values()])
