@@ -28,7 +28,7 @@ ALL: list[Aggregator] = [
 
 @pytest.mark.parametrize("aggregator", ALL, ids=lambda a: f"{type(a).__name__}-{a.by_component}")
 def test_parts_are_combined_like_the_whole(aggregator: Aggregator) -> None:
-    """In the update and, weighted by size, in the kept share. One part is empty, and its share means nothing."""
+    """In the update and, weighted by size, in the kept share. The share of an empty part means nothing."""
     gradients = torch.randn(4, 31, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     pieces = [gradients[:, :20], gradients[:, 20:31], gradients[:, 31:]]
     whole, *parts = [

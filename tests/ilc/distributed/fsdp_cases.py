@@ -49,6 +49,18 @@ class Tied(nn.Module):
         return scores[:, :3].clone()  # FSDP2 warns of views.
 
 
+class Branches(nn.Module):
+    """Two ways, of which every environment takes one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = nn.ModuleList([nn.Linear(5, 3), nn.Linear(5, 3)])
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        scores: Tensor = self.ways[int(inputs[0, 1] > 0)](inputs)
+        return scores
+
+
 def perceptron() -> nn.Module:
     return nn.Sequential(nn.Linear(5, 16), nn.LeakyReLU(), nn.Linear(16, 3))
 
@@ -59,10 +71,12 @@ def batch_norm() -> nn.Module:
 
 
 def divided(model: nn.Module) -> nn.Module:
-    """Each layer with parameters by itself, and the rest."""
-    for layer in model.children():
-        if any(True for _ in layer.parameters()) and not isinstance(model, Tied):
+    """Each layer with parameters by itself, and the rest; other models in one piece."""
+    for layer in model.children() if isinstance(model, nn.Sequential) else ():
+        if any(True for _ in layer.parameters()):
             fully_shard(layer)
+    if isinstance(model, Tied):
+        fully_shard(model.unused)
     return fully_shard(model)
 
 
@@ -88,6 +102,7 @@ CASES = {
     "mean": Case(Mean()),
     "sand_mask": Case(SandMask(0.3)),
     "sign_election": Case(SignElection()),
+    "and_mask_branches": Case(AndMask(0.4), Branches),
     "sign_election_tied": Case(SignElection(), Tied),
     "agreement_sum_mask": Case(AgreementSum(), n_environments=3),
     "agreement_random": Case(AgreementRandom(), n_environments=3),
@@ -116,7 +131,7 @@ def take_step(case: Case, model: nn.Module, aggregator: Aggregator, inputs: Tens
             for x, y in zip(inputs.split(2), targets.split(2), strict=True):
                 votes.backward(model, F.cross_entropy, x, y)
         return votes.result
-    return distributed.backward(model, F.cross_entropy, inputs, targets, aggregator)
+    return distributed.backward(model, F.cross_entropy, inputs, targets, aggregator, "sequential")
 
 
 def trajectory(case: Case, sharded: bool) -> dict[str, Tensor]:

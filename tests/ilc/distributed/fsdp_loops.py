@@ -137,3 +137,14 @@ def averages_afterwards() -> bool:
         F.cross_entropy(one(inputs[mine][0]), targets[mine][0]).backward()
     pairs = zip(model.parameters(), reference.parameters(), strict=True)
     return all(torch.allclose(whole(a.grad), whole(b.grad)) for a, b in pairs if a.grad is not None)
+
+
+def hooks_of_the_user() -> bool:
+    """Whether a hook on each parameter sees the update, once in each step."""
+    model = divided(perceptron())
+    seen: dict[str, list[Tensor]] = {}
+    for name, p in model.named_parameters():
+        p.register_post_accumulate_grad_hook(lambda p, name=name: seen.setdefault(name, []).append(p.grad))
+    inputs, targets = torch.randn(3, 8, 5), torch.randint(3, (3, 8))
+    distributed.backward(model, F.cross_entropy, inputs, targets, AndMask(0.5))
+    return all(len(seen[name]) == 1 and seen[name][0] is p.grad for name, p in model.named_parameters())

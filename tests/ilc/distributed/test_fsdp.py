@@ -19,7 +19,7 @@ from ilc.errors import UserError
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [1, 2, 3])
 def test_steps_are_those_of_one_process(size: int, tmp_path: Path) -> None:
     """All cases in one test, because starting the processes is what takes time."""
     alone = fsdp_cases.all_trajectories(sharded=False)
@@ -65,6 +65,11 @@ def test_bytes_of_docs(size: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_plain_loop_still_averages(tmp_path: Path) -> None:
     assert gang.together(2, tmp_path / "gang", fsdp_loops.averages_afterwards) == [True, True]
+
+
+@pytest.mark.slow
+def test_hooks_of_the_user_see_the_update(tmp_path: Path) -> None:
+    assert gang.together(2, tmp_path / "gang", fsdp_loops.hooks_of_the_user) == [True, True]
 
 
 SAID = {
