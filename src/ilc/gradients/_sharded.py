@@ -15,6 +15,13 @@ def fsdp_modules(model: nn.Module) -> list[Any]:
     return _of_class(model, "FSDPModule")
 
 
+def roots(model: nn.Module) -> list[Any]:
+    """Those of ``fsdp_modules`` that no other one contains."""
+    every = fsdp_modules(model)
+    inner = {id(part) for module in every for part in module.modules() if part is not module}
+    return [module for module in every if id(module) not in inner]
+
+
 def is_sharded(model: nn.Module) -> bool:
     """Whether ``fully_shard`` was called on a part of the model."""
     return bool(fsdp_modules(model))
@@ -23,6 +30,19 @@ def is_sharded(model: nn.Module) -> bool:
 def reshard(model: nn.Module) -> None:
     """Divide again what a forward pass without gradients has put together."""
     for module in fsdp_modules(model):
+        module.reshard()
+
+
+def forget_unfinished(model: nn.Module) -> None:
+    """Remove the gradients that a backward pass with an error has left in whole parameters.
+
+    Every process calls it, because whole parameters are put together for it.
+    """
+    for module in fsdp_modules(model):
+        module.unshard()
+        for p in module.parameters():
+            if not hasattr(p, "to_local"):
+                p.grad = None
         module.reshard()
 
 

@@ -95,6 +95,7 @@ CASES = {
     "and_mask_batch_norm": Case(AndMask(0.4), batch_norm),
     "and_mask_tied": Case(AndMask(0.4), Tied),
     "and_mask_of_losses": Case(AndMask(0.4), given="losses"),
+    "and_mask_tied_accumulated": Case(AndMask(0.4), Tied, "accumulated", 12),
     "and_mask_accumulated": Case(AndMask(0.4), batch_norm, "accumulated", 12),
     "geometric_mean": Case(GeometricMean(0.4)),
     "geometric_mean_tied": Case(GeometricMean(0.4), Tied),
@@ -121,6 +122,14 @@ def whole(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor  # type: ignore[no-any-return]
 
 
+def evaluate(model: nn.Module, inputs: Tensor) -> None:
+    """A pass without gradients, which leaves the root undivided."""
+    model.eval()
+    with torch.no_grad():
+        model(inputs)
+    model.train()
+
+
 def take_step(case: Case, model: nn.Module, aggregator: Aggregator, inputs: Tensor, targets: Tensor) -> Any:
     """One step from the environments of this process, in the form that the case gives them."""
     if case.given == "losses":
@@ -128,7 +137,9 @@ def take_step(case: Case, model: nn.Module, aggregator: Aggregator, inputs: Tens
         return distributed.backward(model, losses, aggregator=aggregator)
     if case.given == "accumulated":
         with ilc.accumulate(aggregator) as votes:
-            for x, y in zip(inputs.split(2), targets.split(2), strict=True):
+            for n, (x, y) in enumerate(zip(inputs.split(2), targets.split(2), strict=True)):
+                if n:
+                    evaluate(model, x[0])
                 votes.backward(model, F.cross_entropy, x, y)
         return votes.result
     return distributed.backward(model, F.cross_entropy, inputs, targets, aggregator, "sequential")
@@ -153,8 +164,8 @@ def trajectory(case: Case, sharded: bool) -> dict[str, Tensor]:
         found["kept"].append(result.overall_kept_share.double())
         found["shares"].append(torch.stack([share.double() for share in result.kept_share.values()]))
         optimizer.step()
-        with torch.no_grad():
-            model(inputs[0])  # Leaves the root undivided.
+        if case.given != "accumulated":
+            evaluate(model, inputs[0])
     state = {f"model.{name}": whole(value) for name, value in model.state_dict().items()}
     return {name: torch.stack(values) for name, values in found.items()} | state
 

@@ -123,18 +123,29 @@ def messages() -> dict[str, str]:
     return said
 
 
-def after_an_error() -> bool:
-    """Whether the step after a mistake in the batch is right, and the mistake has changed nothing."""
+def after_an_error(where: str) -> bool:
+    """Whether the step after an error is right, and the error has changed nothing."""
     torch.manual_seed(0)
     model = perceptron()
     reference = divided(copy.deepcopy(model))
     divided(model)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError(where)
+
+    handle = {
+        "forward": lambda: model[2].register_forward_pre_hook(fail),
+        "loss": lambda: model.register_forward_hook(fail),
+        "module's backward": lambda: model[2].register_full_backward_hook(fail),
+        "backward": lambda: model[1].register_forward_hook(lambda *io: io[2].register_hook(fail) and None),
+    }[where]()
     try:
-        distributed.backward(model, F.cross_entropy, INPUTS, TARGETS[:, :3], AND)
-    except ValueError:
+        distributed.backward(model, F.cross_entropy, INPUTS, TARGETS, AND)
+    except ZeroDivisionError:
+        handle.remove()
         assert all(p.grad is None for p in model.parameters())
         for one in (model, reference):
             distributed.backward(one, F.cross_entropy, INPUTS, TARGETS, AND)
-        pairs = zip(model.parameters(), reference.parameters(), strict=True)
-        return all(a.grad is not None and torch.equal(whole(a.grad), whole(b.grad)) for a, b in pairs)  # type: ignore[arg-type]
+        pairs = list(zip(model.parameters(), reference.parameters(), strict=True))
+        return all(torch.equal(whole(a.grad), whole(b.grad)) for a, b in pairs if a.grad is not None)
     return False

@@ -99,8 +99,9 @@ def test_what_is_not_exact_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_step_after_a_mistake(tmp_path: Path) -> None:
-    assert gang.together(2, tmp_path / "gang", fsdp_refusals.after_an_error) == [True, True]
+@pytest.mark.parametrize("where", ["forward", "loss", "backward", "module's backward"])
+def test_a_step_after_an_error(where: str, tmp_path: Path) -> None:
+    assert gang.together(2, tmp_path / "gang", fsdp_refusals.after_an_error, where) == [True, True]
 
 
 def test_a_model_that_is_not_sharded() -> None:

@@ -11,7 +11,7 @@ from ilc.aggregators import Aggregator, GradientStatistics
 from ilc.distributed._shards.checks import shards
 from ilc.distributed._shards.reduce_scatter import voting_reduce_scatter
 from ilc.errors import UserError
-from ilc.gradients._sharded import fsdp_modules
+from ilc.gradients._sharded import forget_unfinished, roots
 
 
 class CollectedShards:
@@ -44,6 +44,9 @@ class CollectedShards:
     def __enter__(self) -> CollectedShards:
         self._kept = [(p, p.grad, p._post_accumulate_grad_hooks) for p in self._names]
         self._comm.aggregator = self._aggregator
+        if self._comm.failed:
+            forget_unfinished(self._model)
+            self._comm.failed = False
         for p in self._names:
             p.grad = None
             # Only the update is what hooks of the user may see.
@@ -79,7 +82,8 @@ class CollectedShards:
             p.grad, p._post_accumulate_grad_hooks = gradient, hooks
         if error is not None:
             self._comm.abandon()
-            for module in fsdp_modules(self._model):
+            self._comm.failed = True
+            for module in roots(self._model):
                 if hasattr(module, "reset_iter_state"):
                     module.reset_iter_state()
 

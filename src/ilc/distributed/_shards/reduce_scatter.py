@@ -32,11 +32,12 @@ class VotingReduceScatter:
     Attributes:
         aggregator: it says which sums are needed; None for the mean alone.
         silent: whether the gradient of this process counts for nothing in this pass.
+        failed: whether the last pass has ended with an error.
     """
 
     def __init__(self) -> None:
         self.aggregator: Aggregator | None = None
-        self.silent = False
+        self.silent = self.failed = False
         self._received: dict[str, Tensor] = {}
         self._taken = 0
 
