@@ -78,6 +78,12 @@ def both() -> None:
     distributed.backward(model, F.cross_entropy, INPUTS, TARGETS, AND)
 
 
+def unsent() -> None:
+    model = divided(perceptron())
+    model.set_requires_gradient_sync(False)
+    distributed.backward(model, F.cross_entropy, INPUTS, TARGETS, AND)
+
+
 def twice() -> None:
     model = divided(perceptron())
     register_fsdp_hook(model, AND)
@@ -106,6 +112,7 @@ MISTAKES: tuple[Callable[[], None], ...] = (
     nothing_here,
     with_graphs,
     both,
+    unsent,
     twice,
     late,
     mixing,

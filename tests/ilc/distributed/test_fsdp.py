@@ -83,6 +83,7 @@ SAID = {
     "nothing_here": "process 0 has no environment",
     "with_graphs": "give a function for every environment",
     "both": r"already lets loss.backward\(\) of this model aggregate",
+    "unsent": r"call model.set_requires_gradient_sync\(True\) before",
     "twice": r"has a gradient from an earlier .* call optimizer.zero_grad\(\)",
     "late": "0.weight has a gradient from an earlier backward pass",
     "mixing": "SyncBatchNorm normalises all environments together",

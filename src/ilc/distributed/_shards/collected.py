@@ -61,12 +61,17 @@ class CollectedShards:
             counts: whether it counts. A process that has no environment left takes part all the same.
 
         Raises:
-            UserError: FSDP2 has filled gradients in another way.
+            UserError: FSDP2 has filled gradients in another way, or sent none.
         """
         self._missing = dict(self._parameters)
         self._comm.silent = not counts
         loss.backward()  # type: ignore[no-untyped-call]
         self._comm.check_taken()
+        if self._missing.keys() == self._parameters.keys():
+            raise UserError(
+                "FSDP2 has sent no gradient in this pass: call model.set_requires_gradient_sync(True) before "
+                "it, because every environment votes with a pass of its own"
+            )
         for name, p in self._missing.items():
             if p.grad is not None:
                 raise UserError(

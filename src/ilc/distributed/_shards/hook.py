@@ -30,6 +30,7 @@ def let_fsdp_combine(model: nn.Module, aggregator: Aggregator) -> None:
         handle.remove()
     comm = voting_reduce_scatter(model)
     comm.aggregator = aggregator
+    comm.abandon()
     left: dict[str, ReferenceType[Tensor]] = {}
 
     def combine(p: Any, name: str) -> None:
