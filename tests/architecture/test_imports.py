@@ -14,7 +14,16 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PACKAGES = ("ilc", "lab")
 
-LIBRARY = {"aggregators", "gradients", "kernels", "objectives", "optim", "distributed", "verification"}
+LIBRARY = {
+    "aggregators",
+    "gradients",
+    "kernels",
+    "lora",
+    "objectives",
+    "optim",
+    "distributed",
+    "verification",
+}
 SHARED = {
     "errors",
     "seeding",
