@@ -31,7 +31,8 @@ def product_basis(model: nn.Module, pairs: Iterable[tuple[str, str]] | None = No
     inputs do. ``A`` needs r independent rows. For the embeddings of ``peft``, which start with ``A`` zero,
     ``A`` and ``B`` change their roles. The cost is some decompositions of r columns for each module.
 
-    Losses have to be computed inside the block. Several processes compute the same basis, each for itself.
+    A pair with a value that is not finite keeps its factors, so that the gradient shows it. Losses have to be
+    computed inside the block. Several processes compute the same basis, each for itself.
 
     Args:
         model: has LoRA modules. Other parameters keep their components.
@@ -42,7 +43,8 @@ def product_basis(model: nn.Module, pairs: Iterable[tuple[str, str]] | None = No
         UserError: there is no pair, a pair is not as above, is frozen in part or of half precision, ``A`` has
             dependent rows, or ``.grad`` was added to and not overwritten.
     """
-    changes = [_change(pair) for pair in pairs_of(model, pairs)]
+    found = (_change(pair) for pair in pairs_of(model, pairs))
+    changes = [one for one in found if one is not None]
     before = [(p, p.data, p.grad, _version(p.grad)) for one in changes for p in one.pair_of_parameters]
     try:
         for one in changes:
@@ -91,14 +93,12 @@ class _Change(NamedTuple):
             p.grad.copy_(pair.values(gradient, p.grad))
 
 
-def _change(pair: Pair) -> _Change:
+def _change(pair: Pair) -> _Change | None:
+    """The pair in the basis of its product; None if it is not finite, which the gradient then shows."""
     inner, outer = pair.matrix(pair.inner), pair.matrix(pair.outer)
     precision = torch.finfo(pair.inner.dtype).eps
     if not bool((inner.isfinite().all() & outer.isfinite().all()).item()):
-        raise UserError(
-            f"{pair.inner_name} or {pair.outer_name} is not finite, so their product has no directions: "
-            "lower the learning rate, and begin again from finite values"
-        )
+        return None
     if len(inner) <= inner.shape[1]:
         found = directions(inner, outer, precision**0.5)
         basis = inner @ found
@@ -110,7 +110,7 @@ def _change(pair: Pair) -> _Change:
     raise UserError(
         f"{pair.inner_name} has r = {len(inner)} rows of length {inner.shape[1]} that are not independent, "
         "so its product has fewer directions than r: start it at random, with B at zero, and take r no "
-        "larger than the sizes of the layer"
+        "larger than the sizes of the layer. If it was so started, training diverges: lower the learning rate"
     )
 
 

@@ -42,10 +42,6 @@ def zero(model: LowRankLayer) -> None:
     model.lora_A.data.zero_()
 
 
-def infinite(model: LowRankLayer) -> None:
-    model.lora_B.data[0, 0] = torch.inf
-
-
 def narrow(model: LowRankLayer) -> None:
     model.to(torch.bfloat16)
 
@@ -60,7 +56,6 @@ def hooked(model: LowRankLayer) -> None:
         (frozen, "lora_A is frozen and its partner is not"),
         (dependent, "not independent"),
         (zero, "not independent"),
-        (infinite, "not finite"),
         (narrow, "torch.bfloat16"),
         (hooked, "has a hook"),
     ],
@@ -71,6 +66,15 @@ def test_pairs_that_cannot_change_their_basis(spoil: Callable[[LowRankLayer], No
     before = [p.data_ptr() for p in model.parameters()]
     assert said in refused(model)
     assert [p.data_ptr() for p in model.parameters()] == before
+
+
+def test_a_value_that_is_not_finite_stays_visible() -> None:
+    model, (inputs, targets) = layer(), batch()
+    model.lora_B.data[0, 0] = torch.inf
+    with product_basis(model):
+        assert torch.equal(model.lora_A, layer().lora_A)
+        backward(model, F.mse_loss, inputs, targets, AndMask(0.5))
+    assert model.lora_A.grad is not None and not bool(model.lora_A.grad.isfinite().all())
 
 
 def test_frozen_pairs_are_left_out() -> None:
