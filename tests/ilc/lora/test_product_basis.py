@@ -22,7 +22,7 @@ from change_of_basis.layer import (
 from change_of_basis.movement import AGGREGATORS, IN_BASIS, movements, stepped
 from ilc import AndMask, accumulate
 from ilc.aggregators import GradDrop
-from ilc.gradients import backward
+from ilc.gradients import PER_EXAMPLE, WAYS, backward
 from ilc.lora import product_basis
 
 
@@ -53,10 +53,10 @@ def kept_of(rows: list[Tensor], threshold: float) -> Tensor:
     return kept
 
 
-@pytest.mark.parametrize("way", ["vectorized", "sequential", "per_example"])
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "pooled"])
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
 def test_it_is_the_vote_on_the_full_matrix(threshold: float, way: str) -> None:
-    inputs, targets = batch(n=1 if way == "per_example" else 16)
+    inputs, targets = batch(n=1 if way in PER_EXAMPLE else 16)
     model = layer().with_factors(change_of_basis(3))
     with product_basis(model):
         backward(model, F.mse_loss, inputs, targets, AndMask(threshold), way)
