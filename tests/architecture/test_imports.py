@@ -16,6 +16,7 @@ PACKAGES = ("ilc", "lab")
 
 LIBRARY = {
     "aggregators",
+    "diagnosis",
     "gradients",
     "kernels",
     "lora",
@@ -36,10 +37,23 @@ SHARED = {
     "free_memory",
     "checksums",
 }
-LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures", "report"}
+LEARNING = LIBRARY | {
+    "integrations",
+    "data",
+    "models",
+    "environment_task",
+    "consistency",
+    "experiments",
+    "figures",
+    "report",
+}
 
 FORBIDDEN = {
-    **{room: {"runs", "configuration", "data", "models", "environment_task"} for room in sorted(LIBRARY)},
+    **{
+        room: {"integrations", "runs", "configuration", "data", "models", "environment_task"}
+        for room in sorted(LIBRARY)
+    },
+    "integrations": {"runs", "configuration", "data", "models", "environment_task", "consistency"},
     "configuration": LEARNING | {"runs"},
     "runs": LEARNING,
     "data": {"runs", "configuration", "environment_task", "experiments", "figures", "models", "gradients"},
@@ -85,8 +99,10 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
     assert not wrong
 
 
-OPTIONAL = {"numba", "numpy", "triton"}
-"""What the library takes only where it is installed; numba brings numpy, torch for CUDA brings triton."""
+OPTIONAL = {"numba", "numpy", "pandas", "triton"}
+"""What the library takes only where it is installed; numba brings numpy, torch for CUDA brings triton.
+
+Data frames of ``ilc.diagnose`` need pandas."""
 
 
 def test_the_library_imports_torch_alone() -> None:

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     *(
         f"tests/ilc/{room}"
-        for room in ("aggregators", "gradients", "lora", "objectives", "optim", "verification")
+        for room in ("aggregators", "diagnosis", "gradients", "lora", "objectives", "optim", "verification")
     ),
     "tests/packaging/test_public_names.py",
     "tests/packaging/test_snippets.py",
