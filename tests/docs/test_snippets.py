@@ -60,6 +60,17 @@ def test_snippets_of_the_batches_page(root: Path, number: int) -> None:
     exec(compile(snippets[number], "batches.md", "exec"), {})
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")
+def test_snippet_of_the_transformers_page(root: Path) -> None:
+    import_torchvision()
+    for name in ("transformers", "peft"):
+        pytest.importorskip(name)
+    (snippet,) = blocks(root / "docs" / "transformers.md", "python")
+    assert "assert " in snippet
+    exec(compile(snippet, "transformers.md", "exec"), {})
+
+
 def executed(root: Path, page: str, name: str) -> dict[str, Any]:
     """What the printed file ``.../NAME.py`` of a page defines."""
     (text,) = (text for path, text in printed_files(root / page).items() if path.endswith(f"/{name}.py"))
