@@ -17,6 +17,7 @@ from ilc.gradients import backward
 from ilc.lora import product_basis
 
 
+@pytest.mark.slow
 @settings(max_examples=16)
 @given(
     seed=st.integers(0, 2**20),
