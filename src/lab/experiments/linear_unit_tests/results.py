@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 FOLDER = Path("linear_unit_tests")
+UNDERFLOW = FOLDER / "underflow.csv"
+"""The AND-mask on problem 3 as the authors' script computes it, for two draws of the options."""
 
 PUBLISHED = Path(__file__).parent / "shipped" / "aubin2021_processed.csv"
 """The published numbers, from the files ``avg`` in ``data/results_processed.tar.gz`` of

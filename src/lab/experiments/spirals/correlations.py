@@ -19,9 +19,9 @@ SIGNALS = {"mechanism": COLORS["and_mask"], "shortcut": COLORS["mean"]}
 MIN_COMPONENTS = 20
 
 
-def read_correlations(results: Path) -> pd.DataFrame:
-    """Return the rows of ``correlations.csv`` with enough kept components for a meaningful correlation."""
-    rows = pd.read_csv(results / TABLE)
+def read_correlations(results: Path, table: Path = TABLE) -> pd.DataFrame:
+    """Return the rows of a table of correlations with enough kept components for a meaningful one."""
+    rows = pd.read_csv(results / table)
     return rows[rows.kept_components >= MIN_COMPONENTS]
 
 
