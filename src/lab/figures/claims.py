@@ -15,8 +15,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lab.figures.discovery import PACKAGE, experiments, modules
-from lab.figures.verdicts import KINDS as KINDS
-from lab.figures.verdicts import kind_of as kind_of
+from lab.figures.verdicts import KINDS, kind_of
 
 PAGE = Path("docs/claims.md")
 """The page with all claims in full, relative to the repository's root."""

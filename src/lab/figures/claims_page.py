@@ -1,4 +1,4 @@
-"""The page ``docs/claims.md``: how a verdict is made, what users should know first, and all claims in full."""
+"""The page ``docs/claims.md``: how verdicts are made, what users should know first, and all claims."""
 
 from __future__ import annotations
 

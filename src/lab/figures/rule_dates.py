@@ -38,6 +38,7 @@ class RuleDate(NamedTuple):
 
 
 TODAY = "2026-11-26"
+FEW_SEEDS = "a verdict on fewer than three seeds became undecided on 2026-11-26"
 DATES = {
     "coinrun/generalisation": RuleDate("2026-11-25"),
     "cost/complexity": RuleDate(TODAY),
@@ -54,18 +55,20 @@ DATES = {
     "irm/stability": RuleDate("2026-11-25", NO_RUN),
     "linear_unit_tests/published_table": RuleDate(TODAY),
     "linear_unit_tests/rotation": RuleDate(TODAY),
-    "memorisation/labels": RuleDate(
-        "2026-11-25", "2026-11-25", "a verdict on fewer than three seeds became undecided on 2026-11-26"
-    ),
-    "memorisation/wrong_labels": RuleDate("2026-11-25", NO_RUN),
+    "memorisation/random_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
+    "memorisation/true_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
+    "memorisation/wrong_labels": RuleDate("2026-11-25", NO_RUN, FEW_SEEDS),
     "ood_bench/published_table": RuleDate("2026-11-25", NO_RUN),
     "skip_intervals/comparison": RuleDate("2026-11-22"),
     "spirals/accuracy": RuleDate(TODAY),
+    "spirals/configuration": RuleDate(TODAY),
     "spirals/domains": RuleDate(TODAY),
     "spirals/environments": RuleDate(TODAY),
     "spirals/gradients": RuleDate(TODAY),
     "spirals/input_weights": RuleDate(TODAY),
+    "spirals/robustness": RuleDate(TODAY),
     "spirals/rotation": RuleDate(TODAY),
+    "spirals/shortcut_gradients": RuleDate(TODAY),
     "theory/masked_descent": RuleDate(TODAY, FORMULA),
     "theory/patchwork": RuleDate(TODAY, FORMULA),
     "theory/propositions": RuleDate(TODAY, FORMULA),

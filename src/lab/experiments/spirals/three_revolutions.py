@@ -20,6 +20,10 @@ CORRELATIONS_OF_THREE = FOLDER / "correlations.csv"
 INPUT_WEIGHTS_OF_THREE = FOLDER / "input_weights.csv"
 
 
+Tests = dict[str, pd.Series]
+"""The test accuracies of the new seeds, by the method's label."""
+
+
 class Setting(NamedTuple):
     """What the searches and the runs on new seeds were made with.
 
@@ -59,3 +63,9 @@ def trials_at(results: Path, setting: Setting, name: str) -> pd.DataFrame:
     trials = pd.read_csv(results / TRIALS_OF_THREE)
     of_method: pd.DataFrame = trials[trials.method == name]
     return of_method
+
+
+def tests_at(results: Path, setting: Setting) -> Tests:
+    """Return the test accuracies of every method's best configuration on new seeds."""
+    runs = runs_at(results, setting)
+    return {label: runs[runs.method == label]["test/accuracy"] for label in METHODS.values()}

@@ -1,4 +1,4 @@
-"""The committed tables of figure 7's signals at threshold 1, in many networks, and what is counted in them."""
+"""The committed tables of figure 7's signals at threshold 1 in many networks, and what they count."""
 
 from __future__ import annotations
 

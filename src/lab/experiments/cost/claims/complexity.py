@@ -38,8 +38,7 @@ def claims(results: Path) -> list[Claim]:
         Claim(
             short="The AND-mask has plain training's complexity",
             claim="The AND-mask has the same time and space complexity as plain gradient descent.",
-            paper="The complexity is linear in the number of examples that are averaged. Section 3.3 says that "
-            "frameworks do not make this easy.",
+            paper="The complexity is linear in the number of examples that are averaged.",
             ours="We compare a backward pass with a vote per environment with a plain backward pass. With "
             f"{_sizes(by_environments)} environments of {n_of_most} examples it takes "
             f"{_words(by_environments)} as long. With {_sizes(by_examples)} examples from each of "
@@ -86,8 +85,8 @@ def complexity_rule(
     if max(*ratios, exact) <= SAME:
         return "reproduced"
     return (
-        f"in part: linear, but {min(ratios):.2f} to {max(ratios):.2f} times a plain pass, and {exact:.0f} times "
-        "with exact votes of examples under BatchNorm"
+        f"in part: linear, but {min(ratios):.2f} to {max(ratios):.2f} times a plain pass, and {exact:.0f} "
+        "times with exact votes of examples under BatchNorm"
     )
 
 

@@ -22,8 +22,8 @@ def claims(results: Path) -> list[Claim]:
     return [
         Claim(
             short="Exact votes of examples are dear under BatchNorm",
-            claim="Where examples mix in the network, as under BatchNorm, exact votes of single examples cost "
-            "many plain passes. The local vote of the library is cheap, but it is another vote.",
+            claim="Where examples mix in the network, as under BatchNorm, exact votes of single examples "
+            "cost many plain passes. The local vote of the library is cheap, but it is another vote.",
             paper="",
             ours=f"FastResNet with BatchNorm on {images} images: exact votes take {exact:.1f} times a plain "
             f"pass, and local ones {local:.2f} times. This is one run of the benchmark on "

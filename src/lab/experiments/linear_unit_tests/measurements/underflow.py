@@ -7,6 +7,7 @@ mask divides is zero, and the weights are no numbers from then on. Our kernel ke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -73,7 +74,7 @@ def _errors(seed: int, drawn: dict[str, Tensor], start: Tensor) -> list[float]:
 
 
 def first_zero(
-    model: nn.Linear, training: list[tuple[Tensor, Tensor]], options: dict[str, float], steps: int
+    model: nn.Linear, training: Sequence[tuple[Tensor, Tensor]], options: dict[str, float], steps: int
 ) -> int | None:
     """Train the model as the authors' script does.
 
@@ -101,7 +102,7 @@ def first_zero(
     return None
 
 
-def _error(model: nn.Linear, test: list[tuple[Tensor, Tensor]]) -> float:
+def _error(model: nn.Linear, test: Sequence[tuple[Tensor, Tensor]]) -> float:
     """Return the share of wrong classes, a mean over environments."""
     with torch.no_grad():
         wrong = [((model(x)[:, 0] > 0).float() != y).float().mean() for x, y in test]

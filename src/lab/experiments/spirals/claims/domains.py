@@ -35,19 +35,20 @@ def claims(results: Path) -> list[Claim]:
             "the shortcuts.",
             thesis="DANN aligns the representations with the shortcuts alone. A single linear layer is not "
             "mentioned.",
-            ours="A single linear layer is sufficient: a unit of the shortcuts alone that gives every label, "
-            f"and at best {100 * unit.best_domain_accuracy.max():.1f} % of the environments, exists on the "
-            f"data of {int(separating.sum())} of {len(unit)} seeds. Its outputs differ from the labels by at "
-            f"most {unit.largest_error.max():.0e}, and its length is {unit.length.median():.0f} in the "
+            ours="A single linear layer is sufficient: a unit of the shortcuts alone that gives every "
+            f"label, and at best {100 * unit.best_domain_accuracy.max():.1f} % of the environments, exists "
+            f"on the data of {int(separating.sum())} of {len(unit)} seeds. Its outputs differ from the labels "
+            f"by at most {unit.largest_error.max():.0e}, and its length is {unit.length.median():.0f} in the "
             "median. Training did not find it. With DANN (Adam at 1e-3, reversal weight 1, 30 epochs) the "
             f"domain classifier is right for {median_and_range(adversary[ACCURACY])} % of the training "
             f"examples (chance {100 * guess:.1f} %). Its accuracy is at most {FOOLED:g} times chance in "
             f"{hidden} of {len(adversary)} seeds. If its gradient does not reach the features, the "
             f"classifier is right for {median_and_range(without[ACCURACY])} %. With DANN the labels are "
             f"right for {median_and_range(adversary['train/accuracy'])} % of the training examples and "
-            f"{median_and_range(adversary['test/accuracy'])} % of the test examples. The numbers are medians "
-            f"and ranges over n = {len(adversary)} seeds each. No other setting was tried.",
-            number=f"{100 * adversary[ACCURACY].median():.1f} % of the environments recognised after training",
+            f"{median_and_range(adversary['test/accuracy'])} % of the test examples. The numbers are "
+            f"medians and ranges over n = {len(adversary)} seeds each. No other setting was tried.",
+            number=f"{100 * adversary[ACCURACY].median():.1f} % of the environments recognised after "
+            "training",
             verdict=domains_rule(
                 bool(separating.all()), bool(without[ACCURACY].min() > FOOLED * guess), hidden, len(adversary)
             ),

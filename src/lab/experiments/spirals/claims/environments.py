@@ -123,13 +123,14 @@ def mask_rule(by_size: dict[int, float], plain_first: int | None, seeds: int) ->
     if not lost:
         return "reproduced"
     kept = [size for size, accuracy in by_size.items() if accuracy >= PERFECT]
-    return f"in part: with {_sizes(kept)}, but not with {min(lost):,} to {max(lost):,} under a cap of {CAP:,} examples"
+    without = f"{min(lost):,} to {max(lost):,}"
+    return f"in part: with {_sizes(kept)}, but not with {without} under a cap of {CAP:,} examples"
 
 
 def best(runs: pd.DataFrame) -> dict[int, float]:
     """Return the best seed's test accuracy by the number of environments, in increasing order."""
-    highest = runs.groupby("n_environments")["test/accuracy"].max()
-    return {int(size): float(accuracy) for size, accuracy in highest.items()}
+    sizes = sorted(runs.n_environments.unique())
+    return {int(n): float(runs[runs.n_environments == n]["test/accuracy"].max()) for n in sizes}
 
 
 def first_perfect(by_size: dict[int, float]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -39,11 +39,11 @@ def _unmasked(rows: Rows) -> Claim:
         verdicts[setting.words] = unmasked_rule(larger, len(plain), interval)
         numbers.append(f"{mechanism.mean():.2f}")
         parts.append(
-            f"W{setting.words[1:]} the correlation with the shortcuts' gradient is {shortcut.mean():.2f}, and "
-            f"with the mechanism's gradient {mechanism.mean():.2f}, means over n = {len(plain)} networks. The "
-            f"second mean has a 95 % t interval of {interval[0]:.2f} to {interval[1]:.2f}, and the networks "
-            f"range from {mechanism.min():.2f} to {mechanism.max():.2f}. The shortcuts' correlation is the "
-            f"larger one in {larger} of {len(plain)} networks."
+            f"W{setting.words[1:]} the correlation with the shortcuts' gradient is {shortcut.mean():.2f}, "
+            f"and with the mechanism's gradient {mechanism.mean():.2f}, means over n = {len(plain)} "
+            f"networks. The second mean has a 95 % t interval of {interval[0]:.2f} to {interval[1]:.2f}, "
+            f"and the networks range from {mechanism.min():.2f} to {mechanism.max():.2f}. The shortcuts' "
+            f"correlation is the larger one in {larger} of {len(plain)} networks."
         )
     return Claim(
         short="Shortcuts outweigh the mechanism in untrained gradients",
@@ -116,7 +116,7 @@ def mechanism_rule(medians: list[float], xor: float, rising: int, n: int) -> str
     """
     if n < FEWEST:
         return f"undecided: {n} networks"
-    steady = all(a <= b for a, b in zip(medians, medians[1:], strict=False))
+    steady = all(a <= b for a, b in pairwise(medians))
     rises, below = medians[-1] > medians[0], xor < medians[0]
     if not rises:
         return "not reproduced"
@@ -142,5 +142,5 @@ def ends(kept: pd.DataFrame) -> str:
 
 def highest_median(kept: pd.DataFrame) -> tuple[float, float]:
     """Return the threshold with the largest median, and this median."""
-    medians: Mapping[float, float] = kept.median().to_dict()
-    return max(medians.items(), key=lambda item: item[1])
+    medians = [float(kept[threshold].median()) for threshold in kept.columns]
+    return float(kept.columns[medians.index(max(medians))]), max(medians)

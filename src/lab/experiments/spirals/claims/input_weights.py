@@ -44,7 +44,8 @@ def claims(results: Path) -> list[Claim]:
             ours="We measure the root mean square of the first layer's weights after training, and the "
             "strength of the neurons tuned to shortcuts as a multiple of the strength of the other neurons. "
             f"The numbers are medians and ranges over n = {len(without)} seeds. {' '.join(parts)}",
-            number=f"{' and '.join(shares)} times the weights on shortcuts without L2 with 2 and 3 revolutions",
+            number=f"{' and '.join(shares)} times the weights on shortcuts without L2, with 2 and 3 "
+            "revolutions",
             verdict=at_settings(verdicts),
         )
     ]

@@ -38,11 +38,11 @@ def claims(results: Path) -> list[Claim]:
             parts.append(
                 f"{ends(kept)}{between} for {label}, lower at the second in {falls[-1][0]} of {falls[-1][1]}"
             )
-        verdicts[setting.words] = shortcut_rule(*falls, unanimous.larger, unanimous.measured)
+        verdicts[setting.words] = shortcut_rule(falls[0], falls[1], unanimous.larger, unanimous.measured)
         numbers.append(f"{unanimous.larger} of {unanimous.measured}")
         words.append(
-            f"W{setting.words[1:]} the median correlation with the shortcuts' gradient is {'; '.join(parts)} "
-            f"networks. {_at_one(unanimous)}"
+            f"W{setting.words[1:]} the median correlation with the shortcuts' gradient is "
+            f"{'; '.join(parts)} networks. {_at_one(unanimous)}"
         )
     return [
         Claim(
@@ -52,9 +52,10 @@ def claims(results: Path) -> list[Claim]:
             thesis="At a threshold near 1 most of the components that are left contain signal from the "
             "mechanism.",
             ours=f"{' '.join(words)} Thresholds below 1 are those at which each of ten networks keeps at "
-            f"least 20 components. A network with fewer than {FEWEST_COMPONENTS} components at threshold 1 is "
-            "left out, because it has no correlation.",
-            number=f"mechanism ahead at threshold 1 in {' and '.join(numbers)} networks with 2 and 3 revolutions",
+            f"least 20 components. A network with fewer than {FEWEST_COMPONENTS} components at threshold 1 "
+            "is left out, because it has no correlation.",
+            number=f"mechanism ahead at threshold 1 in {' and '.join(numbers)} networks, with 2 and 3 "
+            "revolutions",
             verdict=at_settings(verdicts),
         )
     ]
@@ -97,9 +98,9 @@ def _at_one(unanimous: Unanimous) -> str:
     median, least, most = unanimous.components
     mechanism, shortcut = unanimous.pooled
     return (
-        f"At threshold 1, for all parameters, {unanimous.n} networks keep {median:g} components in the median "
-        f"({least} to {most}). The mechanism's correlation is larger than the shortcuts' in "
+        f"At threshold 1, for all parameters, {unanimous.n} networks keep {median:g} components in the "
+        f"median ({least} to {most}). The mechanism's correlation is larger than the shortcuts' in "
         f"{unanimous.larger} of the {unanimous.measured} networks with a correlation; the medians are "
-        f"{unanimous.mechanism:.2f} and {unanimous.shortcut:.2f}. Over all kept components together the two "
-        f"correlations are {mechanism:.2f} and {shortcut:.2f}."
+        f"{unanimous.mechanism:.2f} and {unanimous.shortcut:.2f}. Over all kept components together, where "
+        f"a few large ones decide, the two correlations are {mechanism:.2f} and {shortcut:.2f}."
     )

@@ -38,13 +38,13 @@ def _random_gradients() -> Claim:
     return Claim(
         short="Masked random gradients vanish exponentially",
         claim="Proposition 2: masked random gradients vanish exponentially (figure 4).",
-        paper="For any t from d/2 + 1 to d they vanish as n / c^d with 1 < c <= 2. The appendix has 2 - q for "
-        "c, where q is the growth rate of the binomial coefficient.",
+        paper="For any t from d/2 + 1 to d they vanish as n / c^d with 1 < c <= 2. The appendix has 2 - q "
+        "for c, where q is the growth rate of the binomial coefficient.",
         ours=f"At t = {SHARE:g} d the formula 2/q gives c = {base:.3f}. The exact expectation falls by the "
         f"factor {exact:.3f} per environment between {MANY // 2} and {MANY} environments. The printed 2 - q "
-        f"is {printed:.3f}, with which nothing would vanish. If t is d/2 + 1 for every d, no c above 1 exists: "
-        f"with {MANY} environments {100 * barely:.1f} % of the unmasked square are left. Drawn steps follow "
-        "the exact binomial distribution.",
+        f"is {printed:.3f}, with which nothing would vanish. If t is d/2 + 1 for every d, no c above 1 "
+        f"exists: with {MANY} environments {100 * barely:.1f} % of the unmasked square are left. "
+        "Drawn steps follow the exact binomial distribution.",
         number=f"c = {base:.3f}",
         verdict=exponential_rule(exact, base, printed, barely),
     )
