@@ -6,6 +6,7 @@ A rule is a function of numbers that returns a verdict in words. The first words
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 
 KINDS = ("reproduced", "in part", "not reproduced", "refuted", "undecided", "pending")
 """The kinds of verdicts on statements of a source, which are counted.
@@ -39,18 +40,6 @@ def kind_of(verdict: str) -> str:
     return verdict if verdict in ("reproduced", "holds") else "in part"
 
 
-def limited(verdict: str, limits: str) -> str:
-    """Return the verdict of a rule where something limits what was run, such as other data.
-
-    Args:
-        verdict: the verdict by the numbers.
-        limits: what limits it, in words such as ``on other data``; the empty text if nothing does.
-    """
-    if not limits:
-        return verdict
-    return f"in part: {limits}" if verdict in ("reproduced", "holds") else f"{verdict}, {limits}"
-
-
 def at_settings(verdicts: Mapping[str, str]) -> str:
     """Return one verdict from those at several settings that the source leaves open.
 
@@ -81,9 +70,10 @@ def holm(p_values: Sequence[float], level: float = LEVEL) -> list[bool]:
     """Return which of several comparisons are significant together (Holm 1979).
 
     The smallest p value is compared with ``level`` divided by the number of comparisons, the next one with
-    ``level`` divided by one less, and so on. After the first that is not below its share, none counts.
+    ``level`` divided by one less, and so on. After the first that is not below its share, none counts. A p
+    value that is not a number is never significant.
     """
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    order = sorted(range(len(p_values)), key=lambda i: (isnan(p_values[i]), p_values[i]))
     significant = [False] * len(p_values)
     for rank, i in enumerate(order):
         if not p_values[i] < level / (len(p_values) - rank):
