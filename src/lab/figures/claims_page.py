@@ -67,9 +67,9 @@ def page(collected: dict[str, list[Claim]]) -> str:
 
 
 def _list(claims: list[Claim]) -> str:
-    """Return a list of claims with links, verdicts and numbers."""
+    """Return a list of claims with links, kinds of verdicts and numbers."""
     lines = (
-        wrapped(f"- [{claim.short}](#{anchor(claim.short)}): {claim.verdict} ({claim.number}).", "  ")
+        wrapped(f"- [{claim.short}](#{anchor(claim.short)}): {claim.kind} ({claim.number}).", "  ")
         for claim in claims
     )
     return "\n".join(lines) + "\n"

@@ -56,7 +56,7 @@ def at_settings(verdicts: Mapping[str, str]) -> str:
         where: verdict.removeprefix(kind_of(verdict)).lstrip(":, ") for where, verdict in verdicts.items()
     }
     if len(set(kinds)) == 1:
-        return f"{kinds[0]}: {'; '.join(f'{detail} {where}' for where, detail in details.items())}"
+        return f"{kinds[0]}: {'; '.join(f'{where} {detail}' for where, detail in details.items())}"
     said = "; ".join(
         f"{kind} {where}{f' ({detail})' if detail else ''}"
         for kind, (where, detail) in zip(kinds, details.items(), strict=True)

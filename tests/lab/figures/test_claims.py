@@ -75,7 +75,7 @@ def test_the_page_says_first_how_verdicts_are_made_and_what_is_negative() -> Non
         for words in (
             "## How a verdict is made",
             "- [Masks cost much](#masks-cost-much): holds (57 x).",
-            "- [Masks are free](#masks-are-free): refuted: no (57 x).",
+            "- [Masks are free](#masks-are-free): refuted (57 x).",
             "## Toy",
             "### Masks exist",
         )

@@ -34,13 +34,13 @@ def test_only_what_has_no_limit_counts_as_reproduced(verdict: str, kind: str) ->
     [
         ("reproduced", "reproduced", "reproduced"),
         ("in part: for L2", "in part: for L2", "in part: for L2"),
-        ("in part: 4 of 5", "in part: 1 of 5", "in part: 4 of 5 with 2; 1 of 5 with 3"),
+        ("in part: 4 of 5", "in part: 1 of 5", "in part: with 2 4 of 5; with 3 1 of 5"),
         (
             "reproduced",
             "undecided: few",
             "in part: reproduced with 2; undecided with 3 (few)",
         ),
-        ("not reproduced: a", "not reproduced: b", "not reproduced: a with 2; b with 3"),
+        ("not reproduced: a", "not reproduced: b", "not reproduced: with 2 a; with 3 b"),
         ("not reproduced", "undecided", "undecided: not reproduced with 2; undecided with 3"),
         ("not reproduced", "reproduced", "in part: not reproduced with 2; reproduced with 3"),
     ],

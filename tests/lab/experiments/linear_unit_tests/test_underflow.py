@@ -45,8 +45,8 @@ def test_a_step_is_the_published_one() -> None:
     training = [(torch.ones(4, 1), torch.ones(4)), (2 * torch.ones(4, 1), torch.ones(4))]
     model = model_with(0.0)
     assert first_zero(model, training, {"lr": 0.1, "weight_decay": 0.5, "tau": 0.5}, 1) is None
-    assert float(model.weight) == pytest.approx(0.1)  # The mean of two gradients of -1, times the rate.
-    assert float(model.bias) == pytest.approx(0.05)  # The bias keeps its length: -1/2 in both.
+    assert model.weight.item() == pytest.approx(0.1)  # The mean of two gradients of -1, times the rate.
+    assert model.bias.item() == pytest.approx(0.05)  # The bias keeps its length: -1/2 in both.
 
 
 def test_the_committed_draws_are_those_that_were_chosen(root: Path) -> None:
@@ -61,6 +61,16 @@ def test_the_committed_draws_are_those_that_were_chosen(root: Path) -> None:
     runs = pd.read_csv(
         root / "results" / "linear_unit_tests" / "classes_runs.csv", dtype={"dataset.problem": str}
     )
-    (ours,) = runs[(runs["dataset.problem"] == "3") & (runs.method == "and_mask_published")].itertuples()
-    of_ours = table[table.chosen_by == "ours"]
-    assert float(of_ours.test_error.mean()) == pytest.approx(runs.loc[ours.Index, "test/error"], abs=1e-4)
+    (ours,) = runs.index[(runs["dataset.problem"] == "3") & (runs.method == "and_mask_published")]
+    alone = table[table.chosen_by == "ours"].set_index("seed").test_error
+    same = sum(abs(alone[seed] - runs.loc[ours, f"seed{seed}/test/error"]) < 1e-4 for seed in range(50))
+    assert same >= 49  # Rounding decides one seed, which is trained beside other draws there.
+    # The authors' draw has their error, to the digits that they published.
+    assert table[table.chosen_by == "theirs"].test_error.mean() == pytest.approx(theirs.published, abs=2e-6)
+
+
+def test_where_nothing_underflows_both_forms_are_the_same(root: Path) -> None:
+    table = pd.read_csv(root / "results" / UNDERFLOW)
+    whole = table[table.as_they_do & table.first_zero_step.isna()]
+    assert len(whole) == 17
+    assert (whole.test_error - whole.their_test_error).abs().max() < 0.003

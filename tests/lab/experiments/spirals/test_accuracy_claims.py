@@ -95,8 +95,8 @@ def test_nothing_works(tmp_path: Path) -> None:
     masks, baselines, robust = (claim.verdict for claim in _claims(tmp_path))
     assert masks == robust == "not reproduced"
     assert baselines == (
-        "not reproduced: 7 of 7 are above chance, by at most 20.0 points with 2 revolutions; 7 of 7 are "
-        "above chance, by at most 30.0 points with 3 revolutions"
+        "not reproduced: with 2 revolutions 7 of 7 are above chance, by at most 20.0 points; with 3 "
+        "revolutions 7 of 7 are above chance, by at most 30.0 points"
     )
 
 

@@ -98,8 +98,8 @@ CASES: list[tuple[Callable[[], str], str]] = [
     (lambda: weights_rule({"L1": 3, "L2": 3}, {"L1": 3, "L2": 3}, 3), "reproduced"),
     (
         lambda: weights_rule({"L1": 3, "L2": 3}, {"L1": 3, "L2": 2}, 3),
-        "in part: weights on shortcuts shrink with L1 and L2, tuned neurons weaken with L1, tuned neurons "
-        "are open with L2",
+        "in part: weights on shortcuts shrink with L1 and L2, tuned neurons weaken with L1, it is open "
+        "whether tuned neurons weaken with L2",
     ),
     (
         lambda: weights_rule({"L1": 3, "L2": 3}, {"L1": 1, "L2": 0}, 3),

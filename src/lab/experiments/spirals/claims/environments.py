@@ -49,7 +49,7 @@ def plain_training(plain: pd.DataFrame, outcomes: list[Outcome], seeds: str) -> 
         f"test accuracy. {TWO.words.capitalize()} plain training finds it {words} environments{how_many}. "
         f"{THREE.words.capitalize()} the best of n = {n_three} seeds has "
         f"{100 * max(best_of_three.values()):.1f} % at most, with {_sizes(sorted(MANY_ENVIRONMENTS))} "
-        "environments. Its steps have 128 examples of all environments together. The configuration is the "
+        "environments. A step has 128 examples of all environments together. The configuration is the "
         "thesis's.",
         number=f"{words} environments with 2 revolutions",
         verdict=at_settings({TWO.words: plain_rule(best(plain)), THREE.words: plain_rule(best_of_three)}),

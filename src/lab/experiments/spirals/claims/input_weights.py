@@ -81,7 +81,7 @@ def weights_rule(weights: Mapping[str, int], neurons: Mapping[str, int], n: int)
         if not unclear
         else ""
     )
-    parts.append(f"tuned neurons are open with {' and '.join(unclear)}" if unclear else "")
+    parts.append(f"it is open whether tuned neurons weaken with {' and '.join(unclear)}" if unclear else "")
     return f"in part: {', '.join(part for part in parts if part)}"
 
 

@@ -132,5 +132,5 @@ def _compared(solutions: pd.DataFrame, column: str) -> Comparison:
         if name in ("and_mask", "mean")
     }
     masked, mean = of["and_mask"], of["mean"]
-    p = float(wilcoxon(masked, mean).pvalue)
+    p = float(wilcoxon(masked, mean).pvalue) if (masked != mean).any() else 1.0
     return Comparison(float(masked.median() / mean.median()), p)
