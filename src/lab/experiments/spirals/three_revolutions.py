@@ -18,6 +18,7 @@ RUNS_OF_THREE = FOLDER / "methods.csv"
 TRIALS_OF_THREE = FOLDER / "trials.csv"
 CORRELATIONS_OF_THREE = FOLDER / "correlations.csv"
 INPUT_WEIGHTS_OF_THREE = FOLDER / "input_weights.csv"
+DOMAINS_OF_THREE = FOLDER / "dann_features.csv"
 
 
 Tests = dict[str, pd.Series]

@@ -75,19 +75,20 @@ def test_how_many_environments_plain_training_needs(
 @pytest.mark.parametrize(
     ("unanimous", "verdict", "beyond"),
     [
-        ({32: 1.0, 64: 1.0, 1024: 1.0}, "reproduced", "2 of 6"),
+        ({32: 1.0, 64: 1.0, 1024: 1.0}, "in part: reproduced with 2 revolutions", "2 of 6"),
         (
             {32: 1.0, 64: 0.5, 1024: 0.6},
-            "in part: with 32, but not with 64 to 1,024 under a cap of 4,096 examples",
+            "in part: in part with 2 revolutions (with 32, but not with 64 to 1,024 under a cap of 4,096 "
+            "examples)",
             "0 of 6",
         ),
-        ({32: 0.5, 64: 0.5, 1024: 1.0}, "not reproduced", "1 of 6"),
+        ({32: 0.5, 64: 0.5, 1024: 1.0}, "undecided: not reproduced with 2 revolutions", "1 of 6"),
     ],
 )
 def test_the_mask_has_a_claim_of_its_own(unanimous: Best, verdict: str, beyond: str, tmp_path: Path) -> None:
     _write(tmp_path, {32: 0.5, 1024: 1.0}, unanimous, {2: 1.0, 16: 1.0})  # A lower threshold decides nothing.
     claim = the_mask(*read_environments(tmp_path))
-    assert claim.verdict == verdict
+    assert claim.verdict == f"{verdict}; undecided with 3 revolutions (not run)"
     assert claim.number.endswith(f"environments, {beyond} runs beyond 32")
 
 

@@ -18,6 +18,7 @@ from lab.experiments.measurement import Parts, Tables
 from lab.experiments.spirals.methods import METHODS
 from lab.experiments.spirals.three_revolutions import (
     CORRELATIONS_OF_THREE,
+    DOMAINS_OF_THREE,
     INPUT_WEIGHTS_OF_THREE,
     RUNS_OF_THREE,
     TRIALS_OF_THREE,
@@ -29,7 +30,7 @@ RUN = ["train/accuracy", "test/accuracy", "epoch", "stopped", "data_source", "co
 
 
 def parts() -> Parts:
-    """Return one part, which makes the four tables in ``results/spirals/three_revolutions``."""
+    """Return one part, which makes the five tables in ``results/spirals/three_revolutions``."""
     return {"all": _read}
 
 
@@ -45,6 +46,7 @@ def _read() -> Tables:
         TRIALS_OF_THREE.as_posix(): pd.concat(trials, ignore_index=True),
         CORRELATIONS_OF_THREE.as_posix(): _table("correlations.csv"),
         INPUT_WEIGHTS_OF_THREE.as_posix(): _table("input_weights.csv"),
+        DOMAINS_OF_THREE.as_posix(): _table("dann_features_runs.csv"),
     }
 
 
