@@ -22,7 +22,7 @@ from rich.progress import track
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
-from lab.figures import claims, gallery, studies, thumbnails
+from lab.figures import claims, claims_page, gallery, studies, thumbnails
 from lab.figures.damage import is_data, one_line_if_damaged
 from lab.figures.discovery import experiments, figure_modules, home_of
 from lab.figures.pages import pages, relinked, with_tables
@@ -112,7 +112,7 @@ def save_claims(results: Path) -> None:
     save_table(CLAIMS, claims.verdicts(collected).to_markdown(index=False) + "\n", results)
     path = results.parent / claims.PAGE
     path.parent.mkdir(exist_ok=True)
-    write_text(path, claims.page(collected))
+    write_text(path, claims_page.page(collected))
 
 
 def save_table(name: str, text: str, results: Path, experiment: str = "") -> None:

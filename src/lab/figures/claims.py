@@ -1,7 +1,7 @@
 """The claims of all experiments: the sources' results, our results, and verdicts computed from the numbers.
 
 Every module ``lab/experiments/*/claims/NAME.py`` has ``claims(results) -> list[Claim]``. The page
-``docs/claims.md`` and the table ``verdicts`` consist of all these claims.
+``docs/claims.md`` (``lab.figures.claims_page``) and the table ``verdicts`` consist of all these claims.
 """
 
 from __future__ import annotations
@@ -15,25 +15,17 @@ from typing import NamedTuple
 import pandas as pd
 
 from lab.figures.discovery import PACKAGE, experiments, modules
-from lab.figures.pages import wrapped
+from lab.figures.verdicts import KINDS, kind_of
 
 PAGE = Path("docs/claims.md")
 """The page with all claims in full, relative to the repository's root."""
 
-HEAD = """# Claims
-
-`make figures` makes this page from `results/`. The rules in `src/lab/experiments/*/claims/` turn
-the numbers into verdicts. Nobody edits this page by hand. n is the number of seeds, networks or
-restarts. The [glossary](glossary.md) explains words such as oracle, trial and threshold.
-"""
-
-
-KINDS = ("reproduced", "in part", "not reproduced", "undecided", "pending")
-"""The kinds of verdicts, which are counted. A verdict is pending if runs that decide it are still missing."""
+FINDINGS = "findings of ours"
+"""The column that counts the claims that no source makes."""
 
 
 class Claim(NamedTuple):
-    """One claim of the paper or of another source, and our result.
+    """One claim of the paper or of another source, or a finding of ours, and our result.
 
     Attributes:
         short: the claim in at most eight words, which no other claim has.
@@ -41,7 +33,11 @@ class Claim(NamedTuple):
         paper: statement or result of the source.
         ours: our result, with n and the kind of interval.
         number: the one number for the short overview, with its unit.
-        verdict: text that says whether the claim was reproduced.
+        verdict: text that says whether the claim was reproduced, or whether a finding of ours holds.
+        thesis: what chapter 3 of the thesis says, where it differs from the paper.
+        finding: whether the claim is ours, because no source makes it. It is then counted apart.
+        warning: whether a user of the method should know it first.
+        rule: ``EXPERIMENT/NAME`` of the module with the rule, which ``collect`` enters.
     """
 
     short: str
@@ -50,10 +46,14 @@ class Claim(NamedTuple):
     ours: str
     number: str
     verdict: str
+    thesis: str = ""
+    finding: bool = False
+    warning: bool = False
+    rule: str = ""
 
     @property
     def kind(self) -> str:
-        """The kind as which the verdict counts, one of ``KINDS``."""
+        """The kind as which the verdict counts, one of ``KINDS``; of a finding also one of ``HOLDS``."""
         return kind_of(self.verdict)
 
 
@@ -65,9 +65,13 @@ def collect(results: Path) -> dict[str, list[Claim]]:
     """
     collected = {}
     for experiment in experiments():
-        found = [import_module(name).claims(results) for name in modules(experiment, "claims")]
+        found = [
+            claim._replace(rule=f"{experiment}/{name.rpartition('.')[2]}")
+            for name in modules(experiment, "claims")
+            for claim in import_module(name).claims(results)
+        ]
         if found:
-            collected[title_of(experiment)] = [claim for claims in found for claim in claims]
+            collected[title_of(experiment)] = found
     return collected
 
 
@@ -85,25 +89,17 @@ def words(name: str) -> str:
 def verdicts(collected: dict[str, list[Claim]]) -> pd.DataFrame:
     """Return the number of claims of each kind for each experiment, with a link to them, and the sums.
 
-    A claim counts as reproduced only without limits. Substitute data, another setting or a correction make it
-    "in part".
+    ``all`` counts the claims of the sources. Findings of ours have a column of their own.
     """
     rows = []
     for experiment, claims in collected.items():
-        counts = Counter(claim.kind for claim in claims)
-        row = {"claims of": f"[{experiment}]({PAGE}#{anchor(experiment)})", "all": len(claims)}
-        rows.append(row | {kind: counts[kind] for kind in KINDS})
+        of_sources = [claim for claim in claims if not claim.finding]
+        counts = Counter(claim.kind for claim in of_sources)
+        row = {"claims of": f"[{experiment}]({PAGE}#{anchor(experiment)})", "all": len(of_sources)}
+        rows.append(row | {kind: counts[kind] for kind in KINDS} | {FINDINGS: len(claims) - len(of_sources)})
     table = pd.DataFrame(rows)
     sums = {"claims of": "**together**", **table.drop(columns="claims of").sum().to_dict()}
     return pd.concat([table, pd.DataFrame([sums])], ignore_index=True)
-
-
-def kind_of(verdict: str) -> str:
-    """Return the kind as which a verdict counts, one of ``KINDS``."""
-    for kind in ("not reproduced", "undecided", "pending"):
-        if verdict.startswith(kind):
-            return kind
-    return "reproduced" if verdict == "reproduced" else "in part"
 
 
 def at_a_glance(claims: list[Claim], page: str = "") -> pd.DataFrame:
@@ -115,28 +111,13 @@ def at_a_glance(claims: list[Claim], page: str = "") -> pd.DataFrame:
     """
     rows = [
         {
-            "claim": f"[{claim.short}]({page}#{anchor(claim.short)})",
+            "claim": f"[{claim.short}]({page}#{anchor(claim.short)}){' (ours)' if claim.finding else ''}",
             "verdict": claim.verdict,
             "number": claim.number,
         }
         for claim in claims
     ]
     return pd.DataFrame(rows)
-
-
-def page(collected: dict[str, list[Claim]]) -> str:
-    """Return the text of ``docs/claims.md``: per experiment a table of its claims, then a block for each."""
-    parts = [HEAD]
-    for title, claims in collected.items():
-        parts += [f"## {title}\n", at_a_glance(claims).to_markdown(index=False) + "\n"]
-        parts += [_block(claim) for claim in claims]
-    return "\n".join(parts)
-
-
-def _block(claim: Claim) -> str:
-    lines = ("Claim", claim.claim), ("Source", claim.paper), ("Ours", claim.ours), ("Verdict", claim.verdict)
-    items = (wrapped(f"- **{name}:** {text}", "  ") for name, text in lines)
-    return f"### {claim.short}\n\n" + "\n".join(items) + "\n"
 
 
 def anchor(heading: str) -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.figures.claims import KINDS, PAGE, Claim, anchor, collect, kind_of, page, verdicts
+from lab.figures.claims import FINDINGS, PAGE, Claim, anchor, collect, verdicts
+from lab.figures.claims_page import page
 from lab.figures.discovery import ORDER
+from lab.figures.verdicts import HOLDS, KINDS
 
 Collected = dict[str, list[Claim]]
 
@@ -30,7 +32,8 @@ def test_every_claim_is_short_and_has_a_number(collected: Collected) -> None:
     for claim in claims:
         assert len(claim.short.split()) <= 8, claim.short
         assert re.search(r"\d|never", claim.number), claim.number
-        assert all(claim), claim.short
+        assert all((claim.claim, claim.ours, claim.verdict, claim.rule)), claim.short
+        assert bool(claim.paper) is not claim.finding, claim.short
     anchors = [anchor(claim.short) for claim in claims]
     assert len(set(anchors)) == len(anchors)
 
@@ -48,7 +51,41 @@ def test_every_row_links_to_a_heading(collected: Collected) -> None:
 def test_every_claim_is_counted_once(collected: Collected) -> None:
     table = verdicts(collected)
     assert (table[list(KINDS)].sum(axis="columns") == table["all"]).all()
-    assert table["all"].iloc[-1] == sum(map(len, collected.values()))
+    assert (table["all"] + table[FINDINGS]).iloc[-1] == sum(map(len, collected.values()))
+    for claim in (claim for claims in collected.values() for claim in claims):
+        assert claim.kind in (KINDS if not claim.finding else (*HOLDS, *KINDS[1:])), claim.short
+
+
+def test_a_refuted_statement_and_a_finding_have_columns_of_their_own() -> None:
+    def claim(verdict: str, finding: bool = False) -> Claim:
+        return Claim("a", "b", "" if finding else "c", "d", "1", verdict, finding=finding)
+
+    claims = [claim("refuted: false"), claim("reproduced"), claim("holds", True), claim("in part", True)]
+    row = verdicts({"Toy": claims}).iloc[0]
+    assert (row["all"], row["refuted"], row["reproduced"], row["in part"], row[FINDINGS]) == (2, 1, 1, 0, 2)
+
+
+def test_the_page_says_first_how_verdicts_are_made_and_what_is_negative() -> None:
+    holds = Claim("Masks cost much", "b", "", "d", "57 x", "holds", finding=True, warning=True, rule="cost/x")
+    fails = Claim("Masks are free", "b", "c", "d", "57 x", "refuted: no", rule="cost/y")
+    good = Claim("Masks exist", "b", "c", "d", "1", "reproduced", thesis="Two masks.", rule="cost/z")
+    text = page({"Toy": [good, fails, holds]})
+    places = [
+        text.index(words)
+        for words in (
+            "## How a verdict is made",
+            "- [Masks cost much](#masks-cost-much): holds (57 x).",
+            "- [Masks are free](#masks-are-free): refuted (57 x).",
+            "## Toy",
+            "### Masks exist",
+        )
+    ]
+    assert places == sorted(places)
+    assert "- [Masks exist]" not in text
+    assert "- **Thesis, chapter 3:** Two masks." in text
+    assert "[Masks cost much](#masks-cost-much) (ours)" in text
+    assert "- **Source:**" not in text[text.index("### Masks cost much") :]
+    assert "- **Rule:** [`cost/x`](../src/lab/experiments/cost/claims/x.py), " in text
 
 
 def test_the_readme_counts_them_as_they_are_and_first(collected: Collected, root: Path) -> None:
@@ -59,21 +96,6 @@ def test_the_readme_counts_them_as_they_are_and_first(collected: Collected, root
     counted = verdicts(collected).astype(str).to_numpy().tolist()
     assert shown == counted
     assert re.findall(r"^## (.*)", readme, re.M)[0] == "Results at a glance"
-
-
-@pytest.mark.parametrize(
-    ("verdict", "kind"),
-    [
-        ("reproduced", "reproduced"),
-        ("reproduced up to 1 revolution", "in part"),
-        ("pattern reproduced on a stand-in", "in part"),
-        ("partly: L1", "in part"),
-        ("not reproduced as printed", "not reproduced"),
-        ("undecided", "undecided"),
-    ],
-)
-def test_only_what_has_no_limit_counts_as_reproduced(verdict: str, kind: str) -> None:
-    assert kind_of(verdict) == kind
 
 
 def test_anchors_are_githubs() -> None:

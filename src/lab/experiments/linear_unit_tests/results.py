@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 FOLDER = Path("linear_unit_tests")
+UNDERFLOW = FOLDER / "underflow.csv"
+"""The AND-mask on problem 3 as the authors' script computes it, for two draws of the options."""
 
 PUBLISHED = Path(__file__).parent / "shipped" / "aubin2021_processed.csv"
 """The published numbers, from the files ``avg`` in ``data/results_processed.tar.gz`` of
@@ -17,6 +19,11 @@ its standard deviation over seeds (mean over the environments), and the chosen l
 to which of the two sweeps a row belongs. Both sweeps contain the cell with three environments and 5 + 5
 dimensions.
 """
+
+PUBLISHED_SEEDS = 50
+"""The data seeds of each published error."""
+ROUNDING = 2e-6
+"""Errors that differ by no more than this agree, because the published ones have six digits."""
 
 CELL = ["problem", "n_environments", "spurious_dimensions", "method"]
 
@@ -54,12 +61,14 @@ def beside_published(results: Path) -> pd.DataFrame:
     """Return our runs with the columns ``published`` and ``published_std``.
 
     These two are missing for methods that were not published. The column ``apart`` is the difference to the
-    published error in published standard deviations.
+    published error in standard errors. A published error is a mean over data seeds, so its standard error is
+    the published deviation over seeds, divided by the root of their number.
     """
     table = runs(results).merge(published_errors(), on=CELL, how="left")
     difference = table["test/error"] - table["published"]
-    # If every seed has the published error, the standard deviation is 0 and cannot be a unit.
-    table["apart"] = (difference / table["published_std"]).where(difference.abs() > 1e-6, 0.0)
+    standard_error = table["published_std"] / PUBLISHED_SEEDS**0.5
+    # If every seed has the published error, the deviation is 0 and cannot be a unit.
+    table["apart"] = (difference / standard_error).where(difference.abs() > ROUNDING, 0.0)
     return table.assign(row=pd.Categorical(table.method, list(LABELS), ordered=True)).sort_values(
         ["problem", "n_environments", "spurious_dimensions", "row"]
     )

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import pandas as pd
 
 DOMAINS = Path("spirals")
+SEPARATING = Path("spirals/separating_unit.csv")
+"""A linear unit that hides the environments, computed instead of trained, on the data of many seeds."""
 ACCURACY = "domain/accuracy"
 
 
@@ -28,7 +30,12 @@ GROUPS = {
 
 def read_domains(results: Path, kind: str) -> pd.DataFrame:
     """Return the ``runs`` or ``curves`` with a column ``group``, whose values are keys of ``GROUPS``."""
-    table = pd.read_csv(results / DOMAINS / f"dann_features_{kind}.csv")
+    return read_groups(results / DOMAINS / f"dann_features_{kind}.csv")
+
+
+def read_groups(path: Path) -> pd.DataFrame:
+    """Return a table of runs with a column ``group``, whose values are keys of ``GROUPS``."""
+    table = pd.read_csv(path)
     pairs = zip(table["model.linear_features"], table["model.reversal_weight"], strict=True)
     table["group"] = [Group(bool(linear), weight > 0) for linear, weight in pairs]
     return table

@@ -1,4 +1,4 @@
-"""Spirals on new seeds: plain training stays near chance, and the AND-mask with L2 finds the mechanism."""
+"""Spirals of two revolutions: plain training stays near chance, the AND-mask with L2 finds the mechanism."""
 
 from __future__ import annotations
 

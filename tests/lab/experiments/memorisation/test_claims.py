@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lab.experiments.memorisation.claims import labels, wrong_labels
+from lab.experiments.memorisation.claims import random_labels, true_labels, wrong_labels
 from lab.experiments.memorisation.figures import (
     figure8_epochs,
     figure8_other_votes,
@@ -19,13 +19,21 @@ from lab.experiments.memorisation.figures import (
     memorisation_default,
 )
 from lab.experiments.memorisation.results import FOLDER
-from lab.experiments.memorisation.verdicts import LIMIT, verdict
-from lab.figures.claims import Claim, kind_of
+from lab.experiments.memorisation.verdicts import limits, verdict
+from lab.figures.claims import Claim
 
 EPOCHS = range(4, 81, 4)
 SEEDS = range(3)
-COMMON = {"model.norm": "batch", "data_source": "CIFAR-10 (JPEG copy), 50,000 for training"}
-GOOD, PARTLY, BAD = f"pattern reproduced {LIMIT}", f"in part, {LIMIT}", f"not reproduced, {LIMIT}"
+COMMON = {
+    "model.norm": "batch",
+    "model.width": 8,
+    "data_source": "CIFAR-10 (JPEG copy), 50,000 for training",
+}
+LIMIT = "on a JPEG copy, with a narrower network"
+GOOD, PARTLY, BAD = (
+    f"{words}, {LIMIT}"
+    for words in ("in part: the whole pattern", "in part: not all of it", "not reproduced")
+)
 STUDIES = ("random_labels", "random_labels_group_norm", "label_noise")
 
 
@@ -44,6 +52,10 @@ def write_pending(folder: Path, name: str) -> None:
     table = pd.DataFrame({"stopped": ["pending"] * 4, "seed": range(4)})
     table.to_csv(folder / FOLDER / f"{name}_runs.csv", index=False)
     pd.DataFrame(columns=["run"]).to_csv(folder / FOLDER / f"{name}_curves.csv", index=False)
+
+
+def claims_at(folder: Path) -> list[Claim]:
+    return [*random_labels.claims(folder), *true_labels.claims(folder)]
 
 
 def thresholds(
@@ -70,7 +82,7 @@ def thresholds(
     write(folder, "random_labels", pd.DataFrame(rows), pending)
     if not (folder / FOLDER / "random_labels_group_norm_runs.csv").exists():
         write_pending(folder, "random_labels_group_norm")
-    return labels.claims(folder)
+    return claims_at(folder)
 
 
 LEARNED = {0.0: (1.0, 0.7), 0.2: (0.9, 0.72), 0.8: (0.12, 0.1)}
@@ -116,9 +128,10 @@ def test_group_norm_has_a_row_of_its_own(tmp_path: Path) -> None:
         memorised = (chosen["aggregator.agreement_threshold"] > 0) & (chosen["dataset.label_noise"] == 1)
         chosen.loc[memorised, "train/accuracy"] = 0.15
         chosen.to_csv(tmp_path / FOLDER / f"random_labels_group_norm_{kind}.csv", index=False)
-    found = labels.claims(tmp_path)
-    assert [claim.verdict for claim in found[:2]] == [BAD, GOOD]
+    found = claims_at(tmp_path)
+    assert [claim.verdict for claim in found[:2]] == [BAD, "holds"]
     assert found[1].short.startswith("With GroupNorm")
+    assert [claim.finding for claim in found] == [False, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -204,14 +217,14 @@ def test_a_claim_whose_runs_are_not_all_done_is_pending_and_shows_what_there_is(
     assert random.verdict == "pending: 18 of 23 runs, the others are pending"
     assert random.number == "20.0 % training accuracy at threshold 0.2"
     noise = noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7), pending=2)
-    assert {kind_of(claim.verdict) for claim in (random, noise)} == {"pending"}
+    assert {claim.kind for claim in (random, noise)} == {"pending"}
 
 
 def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -> None:
     names = ("other_votes", "baselines", "number_of_images", "default")
     for name in (*STUDIES, *names):
         write_pending(tmp_path, name)
-    found = [*labels.claims(tmp_path), *wrong_labels.claims(tmp_path)]
+    found = [*claims_at(tmp_path), *wrong_labels.claims(tmp_path)]
     assert {claim.verdict for claim in found} == {"pending: 0 of 4 runs, the others are pending"}
     drawn = (figure8_epochs, figure8_other_votes, figure9, figure16, memorisation_baselines)
     for module in (*drawn, memorisation_by_images):
@@ -221,10 +234,39 @@ def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -
         assert list(table.tabulate(tmp_path)) == ["pending"]
 
 
-def test_few_seeds_are_named() -> None:
-    assert verdict(True, False, 1) == f"{GOOD}, 1 seed"
-    assert verdict(False, True, 2) == f"{PARTLY}, 2 seeds"
-    assert verdict(False, False, 3) == BAD
+@pytest.mark.parametrize(
+    ("found", "seeds", "limit", "unfinished", "finding", "expected"),
+    [
+        ((True, False), 3, "", "", False, "reproduced"),
+        ((True, True), 3, LIMIT, "", False, GOOD),
+        ((False, True), 3, "", "", False, "in part: not all of it"),
+        ((False, False), 3, "", "", False, "not reproduced"),
+        ((False, False), 3, LIMIT, "", False, BAD),
+        ((True, True), 2, LIMIT, "", False, "undecided: 2 seeds"),
+        ((True, True), 1, "", "", True, "undecided: 1 seed"),
+        ((True, True), 3, LIMIT, "1 of 2 runs", False, "pending: 1 of 2 runs"),
+        ((True, True), 3, "", "", True, "holds"),
+        ((False, True), 3, "", "", True, "in part: not all of it"),
+        ((False, False), 3, "", "", True, "does not hold"),
+    ],
+)
+def test_the_words_of_a_verdict(
+    found: tuple[bool, bool], seeds: int, limit: str, unfinished: str, finding: bool, expected: str
+) -> None:
+    assert verdict(found, seeds, limit, unfinished, finding) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "width", "expected"),
+    [
+        ("CIFAR-10, 50,000 for training", 64, ""),
+        ("CIFAR-10, 50,000 for training", 8, "with a narrower network"),
+        ("CIFAR-10 (JPEG copy), 50,000 for training", 8, LIMIT),
+        ("Fashion-MNIST, 60,000 for training", 64, "on other data"),
+    ],
+)
+def test_what_differs_from_the_papers_setting(source: str, width: int, expected: str) -> None:
+    assert limits(pd.DataFrame({"data_source": [source], "model.width": [width]})) == expected
 
 
 def test_every_rate_has_a_row(tmp_path: Path) -> None:

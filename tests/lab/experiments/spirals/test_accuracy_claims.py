@@ -5,81 +5,118 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
-from lab.experiments.spirals.claims.accuracy import claims
+from lab.experiments.spirals.claims import accuracy, robustness
 from lab.experiments.spirals.methods import (
     AND_MASKS,
+    BASELINES,
     METHODS,
     RUNS,
     TRIALS,
+    above_chance,
     read_methods,
     read_trials,
+    upper_end,
 )
 from lab.experiments.spirals.readings import CHOSEN
+from lab.experiments.spirals.three_revolutions import (
+    RUNS_OF_THREE,
+    THREE,
+    TRIALS_OF_THREE,
+    runs_at,
+    trials_at,
+)
+from lab.figures.claims import Claim
 from lab.runs.search.search_file import load_definition
 
 AT_CHANCE, GOOD, SPREAD = 0.505, 0.995, 0.005
 
 
-def _write_methods(folder: Path, accuracy: dict[str, float], lucky_trials: dict[str, int]) -> None:
-    """Three seeds per method with this test accuracy, of ten trials this many perfect ones."""
-    (folder / RUNS).mkdir(parents=True)
-    (folder / TRIALS).mkdir(parents=True)
+def _write(folder: Path, test: dict[str, float], lucky: dict[str, int], at_three: float = 0.0) -> None:
+    """Three seeds per method with this test accuracy, of forty trials so many perfect ones, at both settings.
+
+    At three revolutions accuracies are higher by ``at_three``.
+    """
+    for path in (RUNS, TRIALS, RUNS_OF_THREE.parent):
+        (folder / path).mkdir(parents=True, exist_ok=True)
+    old_runs, old_trials = [], []
     for name, label in METHODS.items():
-        around = [accuracy[label] + off for off in (-SPREAD, 0, SPREAD)]
-        runs = pd.DataFrame({"seed": range(3), "test/accuracy": around})
+        around = [test[label] + off for off in (-SPREAD, 0, SPREAD)]
+        runs = pd.DataFrame({"seed": range(3), "train/accuracy": 1.0, "test/accuracy": around})
         runs.to_csv(folder / RUNS / f"{name}_runs.csv", index=False)
-        values = [1.0 if i < lucky_trials.get(label, 0) else 0.5 for i in range(10)]
+        old_runs.append(runs.assign(method=name, **{"test/accuracy": runs["test/accuracy"] + at_three}))
+        values = [1.0 if i < lucky.get(label, 0) else 0.5 for i in range(40)]
         failed = pd.DataFrame({"state": ["FAIL"], "test/accuracy": [float("nan")]})
         trials = pd.concat([pd.DataFrame({"state": "COMPLETE", "test/accuracy": values}), failed])
         trials.to_csv(folder / TRIALS / f"{name}_trials.csv", index=False)
+        old_trials.append(trials.assign(method=name))
+    pd.concat(old_runs).to_csv(folder / RUNS_OF_THREE, index=False)
+    pd.concat(old_trials).to_csv(folder / TRIALS_OF_THREE, index=False)
 
 
 def _as_published() -> dict[str, float]:
     return {label: GOOD if label in AND_MASKS else AT_CHANCE for label in METHODS.values()}
 
 
-def _verdicts(folder: Path) -> list[str]:
-    return [claim.verdict for claim in claims(folder)]
+def _claims(folder: Path) -> list[Claim]:
+    return [*accuracy.claims(folder), *robustness.claims(folder)]
 
 
 def test_as_published(tmp_path: Path) -> None:
-    _write_methods(tmp_path, _as_published(), {"AND-mask": 1, "AND-mask + L1": 2, "AND-mask + L2": 3})
-    masks, baselines, robustness = claims(tmp_path)
-    assert [claim.verdict for claim in (masks, baselines, robustness)] == ["reproduced"] * 3
-    assert "AND-mask + L1: 2 of 10 trials, then 3 of 3 seeds" in robustness.ours
+    _write(tmp_path, _as_published(), {"AND-mask": 1, "AND-mask + L1": 12, "AND-mask + L2": 13})
+    masks, baselines, robust = _claims(tmp_path)
+    assert [claim.verdict for claim in (masks, baselines, robust)] == ["reproduced"] * 3
+    assert "AND-mask + L1: 12 of 40 trials, then 3 of 3 seeds" in robust.ours
     assert "IRM 50.5 (50.0 to 51.0), n = 3" in baselines.ours
-    assert "the best of 10 trials of every baseline" in baselines.claim
+    assert "With 3 revolutions and 93 epochs: no regulariser" in baselines.ours
 
 
 def test_a_seed_that_diverged_counts(tmp_path: Path) -> None:
-    _write_methods(tmp_path, _as_published(), {"AND-mask + L2": 3})
+    _write(tmp_path, _as_published(), {"AND-mask + L2": 3})
     (path,) = (tmp_path / RUNS).glob("and_mask_l2_runs.csv")
     runs = pd.read_csv(path)
     diverged = pd.DataFrame({"seed": [3, 4, 5, 6], "test/accuracy": [None] * 4})
     pd.concat([runs, diverged]).to_csv(path, index=False)
-    masks, _, robustness = claims(tmp_path)
-    assert masks.verdict == "partly: for AND-mask and AND-mask + L1"
-    assert "3 of 7 seeds" in robustness.number
+    masks, _, robust = _claims(tmp_path)
+    assert masks.verdict == (
+        "in part: in part with 2 revolutions (for AND-mask and AND-mask + L1); reproduced with 3 revolutions"
+    )
+    assert "3 of 7 seeds" in robust.number
 
 
-def test_a_baseline_a_little_but_surely_above_chance_is_counted(tmp_path: Path) -> None:
-    _write_methods(tmp_path, {**_as_published(), "IRM": 0.55}, {})
-    assert _verdicts(tmp_path)[1] == "in part: 1 of 7 are above chance, by at most 5.0 points"
-
-
-def test_a_mask_that_fails_is_left_out_of_the_verdict(tmp_path: Path) -> None:
-    _write_methods(tmp_path, {**_as_published(), "AND-mask": 0.98}, {"AND-mask": 2, "AND-mask + L1": 3})
-    masks, _, robustness = _verdicts(tmp_path)
-    assert masks == "partly: for AND-mask + L1 and AND-mask + L2"
-    assert robustness == "partly: for AND-mask + L1"
+def test_baselines_a_little_but_surely_above_chance_are_counted(tmp_path: Path) -> None:
+    _write(tmp_path, {**_as_published(), "IRM": 0.55}, {})
+    assert _claims(tmp_path)[1].verdict == "in part: 1 of 7 are above chance, by at most 5.0 points"
 
 
 def test_nothing_works(tmp_path: Path) -> None:
-    _write_methods(tmp_path, dict.fromkeys(METHODS.values(), 0.7), {})
-    masks, baselines, robustness = _verdicts(tmp_path)
-    assert masks == robustness == "not reproduced"
-    assert baselines == "in part: 7 of 7 are above chance, by at most 20.0 points"
+    _write(tmp_path, dict.fromkeys(METHODS.values(), 0.7), {}, at_three=0.1)
+    masks, baselines, robust = (claim.verdict for claim in _claims(tmp_path))
+    assert masks == robust == "not reproduced"
+    assert baselines == (
+        "not reproduced: with 2 revolutions 7 of 7 are above chance, by at most 20.0 points; with 3 "
+        "revolutions 7 of 7 are above chance, by at most 30.0 points"
+    )
+
+
+def test_the_table_says_the_same_of_each_method(tmp_path: Path) -> None:
+    tests = {label: pd.Series([0.5, 0.51, 0.49]) for label in METHODS.values()}
+    tests["IRM"] = pd.Series([0.55, 0.551, 0.549])
+    assert above_chance(tests) == {label: label == "IRM" for label in BASELINES}
+    assert upper_end(tests["IRM"]) == pytest.approx(0.55 + 4.303 * 0.001 / 3**0.5, abs=1e-5)
+
+
+def test_the_runs_at_three_revolutions_are_those_of_the_authors_code(root: Path) -> None:
+    runs, setting = runs_at(root / "results", THREE), THREE
+    counts = runs.groupby("method").seed.nunique()
+    assert counts.min() == 10 and set(counts.index) == set(METHODS.values())
+    assert runs.epoch.max() == setting.epochs
+    assert not runs.command.str.contains("revolutions").any()  # The default of that time.
+    for name in METHODS:
+        trials = trials_at(root / "results", THREE, name)
+        assert (trials.state == "COMPLETE").sum() == setting.trials
+        assert trials.chosen.sum() == 1
 
 
 def test_committed_searches_and_seeds_are_complete(root: Path) -> None:

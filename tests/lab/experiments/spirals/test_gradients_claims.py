@@ -8,15 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.experiments.spirals.claims.gradients import claims
+from lab.experiments.spirals.claims import gradients, shortcut_gradients
 from lab.experiments.spirals.correlations import MIN_COMPONENTS, TABLE, read_correlations
+from lab.experiments.spirals.three_revolutions import CORRELATIONS_OF_THREE
+from lab.experiments.spirals.unanimous import COMPONENTS, NETWORKS
 
 RISING, FALLING, FLAT = (0.4, 0.6, 0.8), (0.9, 0.7, 0.5), (0.9, 0.9, 0.9)
 Levels = tuple[float, ...]
 
 
-def _verdicts(folder: Path, mechanism: Levels, everywhere: Levels, first_layer: Levels) -> list[str]:
-    """Verdicts on made-up networks with these correlations at thresholds 0, 0.5 and 1."""
+def _write(folder: Path, mechanism: Levels, everywhere: Levels, first_layer: Levels, left: Levels) -> None:
+    """Made-up networks with these correlations at thresholds 0, 0.5 and 0.875, at both settings.
+
+    ``left`` has the correlations with mechanism and shortcuts at threshold 1, in forty networks.
+    """
     rows = [
         {
             "parameters": part,
@@ -30,26 +35,75 @@ def _verdicts(folder: Path, mechanism: Levels, everywhere: Levels, first_layer: 
         for part, shortcut in (("all", everywhere), ("first layer weights", first_layer))
         for seed in range(4)
         for mask in ("and_mask", "xor_mask")
-        for threshold, m, s in zip((0.0, 0.5, 1.0), mechanism, shortcut, strict=True)
+        for threshold, m, s in zip((0.0, 0.5, 0.875), mechanism, shortcut, strict=True)
     ]
-    (folder / TABLE).parent.mkdir()
-    pd.DataFrame(rows).to_csv(folder / TABLE, index=False)
-    return [claim.verdict for claim in claims(folder)]
+    for table in (TABLE, CORRELATIONS_OF_THREE):
+        (folder / table).parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).to_csv(folder / table, index=False)
+    networks = [
+        {"revolutions": turns, "seed": seed, "agreement_threshold": 1, "kept_components": 10 if seed else 2}
+        | {"mechanism_correlation": left[0], "shortcut_correlation": left[1]}
+        for turns in (2.0, 3.0)
+        for seed in range(41)
+    ]
+    pd.DataFrame(networks).to_csv(folder / NETWORKS, index=False)
+    kept = {"average": [1.0, 2.0, 3.0], "mechanism": [1.0, 2.0, 3.0], "shortcut": [3.0, 2.0, 1.0]}
+    components = [pd.DataFrame({"revolutions": turns, "seed": 0, **kept}) for turns in (2.0, 3.0)]
+    pd.concat(components).to_csv(folder / COMPONENTS, index=False)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "everywhere", "first_layer", "expected"),
+    ("mechanism", "everywhere", "first_layer", "left", "expected"),
     [
-        (RISING, FALLING, FALLING, ["reproduced", "reproduced", "reproduced"]),
-        (RISING, FLAT, FALLING, ["reproduced", "reproduced", "partly: only in the first layer"]),
-        (FALLING[::-1], FLAT, FLAT, ["reproduced, at another value", "reproduced", "not reproduced"]),
-        (FALLING, FALLING, FALLING, ["not reproduced", "not reproduced", "reproduced"]),
+        (RISING, FALLING, FALLING, (0.9, 0.7), ["reproduced"] * 3),
+        (RISING, FLAT, FALLING, (0.7, 0.9), ["reproduced", "reproduced", "in part: in the first layer"]),
+        (
+            FALLING[::-1],
+            FLAT,
+            FLAT,
+            (0.9, 0.7),
+            ["in part: at another value", "reproduced", "in part: at threshold 1"],
+        ),
+        (FALLING, FLAT, FLAT, (0.7, 0.9), ["in part: in 0 of 4", "not reproduced", "not reproduced"]),
     ],
 )
 def test_the_numbers_decide(
-    mechanism: Levels, everywhere: Levels, first_layer: Levels, expected: list[str], tmp_path: Path
+    mechanism: Levels,
+    everywhere: Levels,
+    first_layer: Levels,
+    left: Levels,
+    expected: list[str],
+    tmp_path: Path,
 ) -> None:
-    assert _verdicts(tmp_path, mechanism, everywhere, first_layer) == expected
+    _write(tmp_path, mechanism, everywhere, first_layer, left)
+    found = [*gradients.claims(tmp_path), *shortcut_gradients.claims(tmp_path)]
+    if mechanism == FALLING:
+        expected = ["not reproduced", *expected[1:]]
+    assert [claim.verdict for claim in found] == expected
+    ahead = 40 if left[0] > left[1] else 0
+    assert f"in {ahead} of 40 and {ahead} of 40 networks" in found[2].number
+    assert "41 networks keep 10 components in the median (2 to 10)" in found[2].ours
+    assert "the two correlations are 1.00 and -1.00" in found[2].ours
+
+
+def test_at_three_revolutions_the_tables_are_those_of_history(root: Path) -> None:
+    rows = read_correlations(root / "results", CORRELATIONS_OF_THREE)
+    plain = rows[(rows.parameters == "all") & (rows["mask"] == "and_mask") & (rows.agreement_threshold == 0)]
+    assert round(plain.mechanism_correlation.mean(), 2) == 0.34
+
+
+def test_two_hundred_networks_of_each_setting_and_all_their_components_are_committed(root: Path) -> None:
+    rows, kept = (pd.read_csv(root / "results" / path) for path in (NETWORKS, COMPONENTS))
+    assert rows.groupby(["revolutions", "agreement_threshold"]).seed.nunique().eq(200).all()
+    counts = kept.groupby(["revolutions", "seed"]).size()
+    unanimous = rows[(rows.agreement_threshold == 1) & (rows.kept_components > 0)]
+    assert counts.to_dict() == unanimous.set_index(["revolutions", "seed"]).kept_components.to_dict()
+    # The first ten networks are those of figure 7.
+    ten = pd.read_csv(root / "results" / TABLE)
+    ten = ten[(ten.parameters == "all") & (ten["mask"] == "and_mask") & (ten.agreement_threshold == 1)]
+    same = unanimous[(unanimous.revolutions == 2) & (unanimous.seed < 10)]
+    assert same.kept_components.tolist() == ten.kept_components.tolist()
+    assert same.shortcut_correlation.tolist() == pytest.approx(ten.shortcut_correlation.tolist(), abs=2e-5)
 
 
 def test_ten_networks_and_every_distinct_mask_are_committed(root: Path) -> None:

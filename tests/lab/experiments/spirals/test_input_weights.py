@@ -12,6 +12,7 @@ from lab.experiments.spirals.claims.input_weights import claims
 from lab.experiments.spirals.figures.input_weights import draw
 from lab.experiments.spirals.input_weights import INPUT_WEIGHTS, REGULARISERS
 from lab.experiments.spirals.measurements.input_weights import strengths
+from lab.experiments.spirals.three_revolutions import INPUT_WEIGHTS_OF_THREE
 from lab.models import MLP
 
 
@@ -36,26 +37,25 @@ def _write(folder: Path, shortcut: dict[str, list[float]], tuned: dict[str, list
         for seed, (rms, strength) in enumerate(zip(shortcut[name], tuned[name], strict=True))
     ]
     known = {"mechanism_rms": 0.2, "train/accuracy": 1.0, "test/accuracy": 1.0, "data_source": "spirals"}
-    (folder / INPUT_WEIGHTS).parent.mkdir()
-    pd.DataFrame(rows).assign(**known).to_csv(folder / INPUT_WEIGHTS, index=False)
+    for table in (INPUT_WEIGHTS, INPUT_WEIGHTS_OF_THREE):
+        (folder / table).parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).assign(**known).to_csv(folder / table, index=False)
 
 
 @pytest.mark.parametrize(
-    ("l1", "tuned", "verdict"),
+    ("l1", "tuned", "kind"),
     [
-        ([0.1, 0.1], [0.5, 0.5], "reproduced"),
-        (
-            [0.1, 0.1],
-            [0.5, 1.5],
-            "in part: the weights on shortcuts shrink, tuned neurons weaken in all seeds only with L2 1e-5",
-        ),
-        ([0.1, 0.3], [0.5, 0.5], "in part"),
+        ([0.1, 0.1, 0.1], [0.5, 0.5, 0.5], "reproduced"),
+        ([0.1, 0.1, 0.1], [0.5, 0.5, 1.5], "in part"),
+        ([0.1, 0.3, 0.3], [0.5, 0.5, 0.5], "in part"),
     ],
 )
-def test_every_seed_decides(l1: list[float], tuned: list[float], verdict: str, tmp_path: Path) -> None:
-    shortcut = {"none": [0.2, 0.2], "l1": l1, "l2": [0.1, 0.1]}
-    _write(tmp_path, shortcut, {"none": [1.0, 1.0], "l1": tuned, "l2": [0.5, 0.5]})
+def test_every_seed_decides(l1: list[float], tuned: list[float], kind: str, tmp_path: Path) -> None:
+    shortcut = {"none": [0.2] * 3, "l1": l1, "l2": [0.1] * 3}
+    _write(tmp_path, shortcut, {"none": [1.0] * 3, "l1": tuned, "l2": [0.5] * 3})
     (claim,) = claims(tmp_path)
-    assert claim.verdict == verdict
-    assert claim.number == "0.50 times the weights on shortcuts without L2"
+    assert claim.kind == kind
+    smaller = sum(value < 0.2 for value in l1)
+    assert f"L1 1e-6 in {smaller} and {sum(value < 1 for value in tuned)} of 3 seeds" in claim.ours
+    assert claim.number.startswith("0.50 and 0.50 times the weights on shortcuts without L2")
     assert len(draw(tmp_path).axes) == 4

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from lab.experiments.theory import patchwork as network
-from lab.experiments.theory.claims import masked_descent, patchwork
+from lab.experiments.theory.claims import masked_descent, patchwork, propositions, solutions
+from lab.experiments.theory.solutions import PAPER_SIZE, SMALL
 
 
 def test_masked_descent_stays_below_the_bound(tmp_path: Path) -> None:
@@ -28,4 +30,54 @@ def test_a_patchwork_that_both_environments_see_is_none(
     assert patchwork.claims(tmp_path)[0].verdict == "reproduced"
     risks = network.environment_risks
     monkeypatch.setattr(network, "environment_risks", lambda split: risks("interleaved"))
-    assert patchwork.claims(tmp_path)[0].verdict == "not reproduced"
+    assert patchwork.claims(tmp_path)[0].verdict == "refuted: A does not accept the change"
+
+
+def test_the_propositions_and_the_ellipse_have_the_numbers_of_their_formulas(tmp_path: Path) -> None:
+    exponential, bound, ellipse = propositions.claims(tmp_path)
+    assert "falls by the factor 1.214 per environment" in exponential.ours
+    assert "the inconsistency is 4 epsilon, and the bound is 3.125 epsilon" in bound.ours
+    assert (ellipse.number, ellipse.kind) == ("5.05 times the area, determinant 25.5 times", "refuted")
+    assert "25 times" in ellipse.thesis and "5 times" in ellipse.thesis
+    assert "2.35 times" in ellipse.ours
+
+
+def _write_solutions(folder: Path, worst: float, median: float, regression: float) -> None:
+    """Ten seeds; the mean's scores are 1, the mask's are these."""
+    (folder / SMALL).parent.mkdir(parents=True)
+    for path, problem, ratios in (
+        (PAPER_SIZE, "spirals", (worst, median)),
+        (SMALL, "linear regression", (regression, regression)),
+    ):
+        rows = [
+            {"problem": problem, "aggregator": name, "seed": seed, "epsilon": 0.01, "damping": damping}
+            | {"inconsistency": (first + seed / 100) * scale, "median_gap": (second + seed / 100) * scale}
+            for name, (first, second) in (("mean", (1.0, 1.0)), ("and_mask", ratios))
+            for seed in range(10)
+            for damping, scale in ((0.1, 1.0), (0.001, 50.0))
+        ]
+        pd.DataFrame(rows).to_csv(folder / path, index=False)
+    noise = [
+        {"noise": 0.0, "aggregator": name, "seed": seed, "test_risk": 0.4 if name == "mean" else 0.01}
+        for name in ("mean", "and_mask", "geometric_mean")
+        for seed in range(3)
+    ]
+    pd.DataFrame(noise).to_csv(folder / solutions.NOISE, index=False)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "kind"),
+    [
+        ((0.5, 0.5, 0.5), "reproduced"),
+        ((0.5, 7.0, 2.0), "in part"),
+        ((2.0, 7.0, 2.0), "not reproduced"),
+        ((1.0, 1.0, 1.0), "undecided"),
+    ],
+)
+def test_both_pairs_and_the_regression_decide(
+    ratios: tuple[float, float, float], kind: str, tmp_path: Path
+) -> None:
+    _write_solutions(tmp_path, *ratios)
+    regression, scores = solutions.claims(tmp_path)
+    assert regression.verdict == "reproduced"
+    assert scores.kind == kind

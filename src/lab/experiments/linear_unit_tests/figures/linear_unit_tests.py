@@ -67,7 +67,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "method": LABELS[run.method],
                 "test error": f"{run['test/error']:.3f} ± {run['test/error_std']:.3f}",
                 "published": f"{run.published:.3f} ± {run.published_std:.3f}" if known else "",
-                "difference, in published deviations": f"{abs(run.apart):.4f}" if known else "",
+                "difference, in standard errors": f"{abs(run.apart):.1f}" if known else "",
                 "chosen learning rate": f"{run['chosen/lr']:.2g}",
                 "published learning rate": f"{run.chosen_lr:.2g}" if known else "",
                 "n": str(run.n_seeds),

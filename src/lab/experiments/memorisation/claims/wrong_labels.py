@@ -1,7 +1,6 @@
 """The claim of section 3.2 on label noise, judged on whole curves.
 
-The rule was written on 25 November 2026, before the first run on CIFAR-10 (JPEG copy) with all 50,000 images
-ended.
+``memorisation/verdicts.py`` has the rule and its date.
 """
 
 from __future__ import annotations
@@ -20,13 +19,12 @@ from lab.experiments.memorisation.results import (
     runs_of,
     seeds_per,
 )
-from lab.experiments.memorisation.verdicts import in_seeds, verdict
+from lab.experiments.memorisation.verdicts import CHANCE, in_seeds, limits, verdict, wrong_labels_rule
 from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs
 from lab.figures.style import data_sources, median_and_range
 
 NAME = "label_noise"
-CHANCE = 0.1
 FALL = 0.03
 """The test accuracy that a run must lose after its highest evaluation so that this counts as a fall.
 
@@ -35,12 +33,7 @@ NAMES = {"mean": "Plain training", "and_mask": "The AND-mask"}
 
 
 def claims(results: Path) -> list[Claim]:
-    """Return the claim on 25 % redrawn labels: how many wrong labels are fitted, and whether test falls.
-
-    Reproduced: with the mask, the accuracy on wrong labels is below chance and 40 points below that of plain
-    training. After its peak, the test accuracy of plain training falls and that of the mask does not. All
-    this holds in all seeds. In part: the accuracy on wrong labels is 20 points below that of plain training.
-    """
+    """Return the claim on 25 % redrawn labels: how many wrong labels are fitted, and whether test falls."""
     claim = Claim(
         short="The mask does not fit wrong labels",
         claim="With 25 % label noise the mask does not fit the wrong labels. After a peak the test accuracy "
@@ -95,7 +88,10 @@ def claims(results: Path) -> list[Claim]:
             f"{seeds_per(curves, ['aggregator'])}. The data are {data_sources(runs)}.",
             number=f"{100 * wrong['and_mask'].median():.1f} % of the wrong labels fitted",
             verdict=verdict(
-                bool(below.all()) and apart >= 0.4 and shapes, apart >= 0.2, len(below), unfinished
+                wrong_labels_rule(bool(below.all()), float(apart), shapes),
+                len(below),
+                limits(runs),
+                unfinished,
             ),
         )
     ]

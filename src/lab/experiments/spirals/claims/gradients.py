@@ -1,110 +1,137 @@
-"""The claims about the gradients of an untrained network on the spirals. The numbers decide the verdicts."""
+"""The claims about the gradients of untrained networks, judged with two and with three revolutions."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.spirals.correlations import in_all_networks, mean_interval, read_correlations
+from lab.experiments.spirals.correlations import TABLE, in_all_networks, mean_interval, read_correlations
+from lab.experiments.spirals.three_revolutions import CORRELATIONS_OF_THREE, SETTINGS, THREE, TWO, Setting
 from lab.figures.claims import Claim
+from lab.figures.verdicts import FEWEST, at_settings
 
 THESIS_MECHANISM = 0.4
+TABLES = {TWO: TABLE, THREE: CORRELATIONS_OF_THREE}
+Rows = dict[Setting, pd.DataFrame]
 
 
 def claims(results: Path) -> list[Claim]:
-    """Return the claims on figure 7, from ``spirals/correlations.csv``."""
-    rows = read_correlations(results)
-    everything, first_layer = rows[rows.parameters == "all"], rows[rows.parameters == "first layer weights"]
-    return [_unmasked(everything), _mechanism(everything), _shortcut(everything, first_layer)]
+    """Return the claims on the unmasked gradient and on what the masks do to the mechanism's part."""
+    rows = {setting: rows_at(results, setting) for setting in SETTINGS}
+    everything = {setting: table[table.parameters == "all"] for setting, table in rows.items()}
+    return [_unmasked(everything), _mechanism(everything)]
 
 
-def _unmasked(rows: pd.DataFrame) -> Claim:
+def rows_at(results: Path, setting: Setting) -> pd.DataFrame:
+    """Return the correlations at one setting, of masks that keep enough components."""
+    return read_correlations(results, TABLES[setting])
+
+
+def _unmasked(rows: Rows) -> Claim:
     """Return the claim on the signals in the plain average gradient, which is the one at threshold 0."""
-    plain = rows[(rows["mask"] == "and_mask") & (rows.agreement_threshold == 0)]
-    mechanism, shortcut = plain.mechanism_correlation, plain.shortcut_correlation
-    n = len(plain)
-    low, high = mean_interval(mechanism)
-    larger = int((shortcut > mechanism).sum())
-    drowned, about = larger == n, low <= THESIS_MECHANISM <= high
+    verdicts, parts, numbers = {}, [], []
+    for setting, table in rows.items():
+        plain = table[(table["mask"] == "and_mask") & (table.agreement_threshold == 0)]
+        mechanism, shortcut = plain.mechanism_correlation, plain.shortcut_correlation
+        interval, larger = mean_interval(mechanism), int((shortcut > mechanism).sum())
+        verdicts[setting.words] = unmasked_rule(larger, len(plain), interval)
+        numbers.append(f"{mechanism.mean():.2f}")
+        parts.append(
+            f"W{setting.words[1:]} the correlation with the shortcuts' gradient is {shortcut.mean():.2f}, "
+            f"and with the mechanism's gradient {mechanism.mean():.2f}, means over n = {len(plain)} "
+            f"networks. The second mean has a 95 % t interval of {interval[0]:.2f} to {interval[1]:.2f}, "
+            f"and the networks range from {mechanism.min():.2f} to {mechanism.max():.2f}. The shortcuts' "
+            f"correlation is the larger one in {larger} of {len(plain)} networks."
+        )
     return Claim(
         short="Shortcuts outweigh the mechanism in untrained gradients",
         claim="In networks that are not trained yet, shortcuts outweigh the mechanism in the average "
         "gradient on the spirals (figure 7).",
         paper="The average gradient has a larger correlation with the shortcuts' gradient than with the "
-        f"mechanism's. The correlation with the mechanism's gradient is about {THESIS_MECHANISM} (thesis).",
-        ours=f"The correlation with the shortcuts' gradient is {shortcut.mean():.2f}, and the correlation "
-        f"with the mechanism's gradient is {mechanism.mean():.2f}. Both are means over n = {n} networks. The "
-        f"second mean has a 95 % t interval of {low:.2f} to {high:.2f}, and the networks range from "
-        f"{mechanism.min():.2f} to {mechanism.max():.2f}. The correlation with the shortcuts' gradient is "
-        f"the larger one in {larger} of {n} networks.",
-        number=f"correlation {mechanism.mean():.2f} with the mechanism's gradient",
-        verdict="reproduced"
-        if drowned and about
-        else "reproduced, at another value"
-        if drowned
-        else "not reproduced",
+        "mechanism's.",
+        thesis=f"The correlation with the mechanism's gradient is about {THESIS_MECHANISM}.",
+        ours=" ".join(parts),
+        number=f"correlation {' and '.join(numbers)} with the mechanism's gradient with 2 and 3 revolutions",
+        verdict=at_settings(verdicts),
     )
 
 
-def _mechanism(rows: pd.DataFrame) -> Claim:
-    by_mask = {
-        mask: in_all_networks(rows[rows["mask"] == mask], "mechanism_correlation")
-        for mask in ("and_mask", "xor_mask")
-    }
-    kept, dropped = by_mask["and_mask"], by_mask["xor_mask"]
-    changes = kept.iloc[:, -1] - kept.iloc[:, 0]
-    steady = kept.median().is_monotonic_increasing
-    below = dropped.iloc[:, 0].median() < kept.iloc[:, 0].median()
-    rises = steady and below and changes.median() > 0
+def unmasked_rule(larger: int, n: int, interval: tuple[float, float]) -> str:
+    """Return the verdict on the unmasked gradient at one setting.
+
+    Args:
+        larger: in how many networks the shortcuts' correlation is the larger one.
+        n: the number of networks.
+        interval: of the mean correlation with the mechanism's gradient. It should contain the thesis's value.
+    """
+    low, high = interval
+    if n < FEWEST:
+        return f"undecided: {n} networks"
+    if larger < n:
+        return f"in part: in {larger} of {n} networks" if larger > n / 2 else "not reproduced"
+    return "reproduced" if low <= THESIS_MECHANISM <= high else "in part: at another value"
+
+
+def _mechanism(rows: Rows) -> Claim:
+    verdicts, parts, numbers = {}, [], []
+    for setting, table in rows.items():
+        kept, dropped = (
+            in_all_networks(table[table["mask"] == mask], "mechanism_correlation")
+            for mask in ("and_mask", "xor_mask")
+        )
+        changes = kept.iloc[:, -1] - kept.iloc[:, 0]
+        rising, n = int((changes > 0).sum()), len(kept)
+        verdicts[setting.words] = mechanism_rule(
+            [float(median) for median in kept.median()], float(dropped.iloc[:, 0].median()), rising, n
+        )
+        numbers.append(f"{kept.iloc[:, -1].median():.2f} at {kept.columns[-1]:g}")
+        parts.append(
+            f"W{setting.words[1:]} the median correlation with the mechanism's gradient is {ends(kept)} with "
+            f"the AND-mask. It is higher at the second threshold in {rising} of n = {n} networks. With the "
+            f"XOR-mask it is {dropped.iloc[:, 0].median():.2f} at threshold {dropped.columns[0]:g}."
+        )
     return Claim(
         short="The AND-mask raises the mechanism's part",
         claim="The AND-mask raises the mechanism's part in the average gradient, and the XOR-mask lowers it "
         "(figure 7).",
-        paper="With the AND-mask the correlation with the mechanism's gradient rises with the threshold. "
-        "With the XOR-mask there is a sharper decrease (thesis).",
-        ours=f"With the AND-mask the median correlation with the mechanism's gradient is {_ends(kept)}. It "
-        f"is higher at the second threshold in {int((changes > 0).sum())} of n = {len(kept)} networks. With "
-        f"the XOR-mask the median correlation is {dropped.iloc[:, 0].median():.2f} at threshold "
-        f"{dropped.columns[0]:g}.",
-        number=f"correlation {_highest(kept)}",
-        verdict="not reproduced"
-        if not rises
-        else "reproduced"
-        if (changes > 0).all()
-        else "reproduced on average",
-    )
-
-
-def _shortcut(everything: pd.DataFrame, first_layer: pd.DataFrame) -> Claim:
-    parts, falls, highest = [], [], []
-    for label, rows in (("all parameters", everything), ("the first layer's weights", first_layer)):
-        kept = in_all_networks(rows[rows["mask"] == "and_mask"], "shortcut_correlation")
-        changes = kept.iloc[:, -1] - kept.iloc[:, 0]
-        lower = int((changes < 0).sum())
-        parts.append(
-            f"For {label} the median correlation with the shortcuts' gradient is {_ends(kept)}. It is lower "
-            f"at the second threshold in {lower} of n = {len(kept)} networks."
-        )
-        highest.append(_highest(kept))
-        falls.append(changes.median() < 0 and lower >= 0.9 * len(kept))
-    overall, first = falls
-    return Claim(
-        short="The AND-mask suppresses the shortcuts' part",
-        claim="The AND-mask suppresses the shortcuts' part in the average gradient (figure 7).",
-        paper="The AND-mask suppresses most of it. At a threshold near 1 the mechanism's signal is left "
-        "(paper and thesis).",
+        paper="Its figure has one threshold, which raises the mechanism's part.",
+        thesis="With the AND-mask the correlation with the mechanism's gradient rises with the threshold. "
+        "With the XOR-mask there is a sharper decrease.",
         ours=" ".join(parts),
-        number=f"correlation {highest[0]}",
-        verdict="reproduced"
-        if overall and first
-        else "partly: only in the first layer"
-        if first
-        else "not reproduced",
+        number=f"correlation {' and '.join(numbers)} with 2 and 3 revolutions",
+        verdict=at_settings(verdicts),
     )
 
 
-def _ends(kept: pd.DataFrame) -> str:
+def mechanism_rule(medians: list[float], xor: float, rising: int, n: int) -> str:
+    """Return the verdict on the mechanism's part at one setting.
+
+    Args:
+        medians: the median correlation at each threshold of the AND-mask, in increasing order of thresholds.
+        xor: the median correlation with the XOR-mask that keeps the least.
+        rising: in how many networks the last threshold has a larger correlation than the first.
+        n: the number of networks.
+    """
+    if n < FEWEST:
+        return f"undecided: {n} networks"
+    steady = all(a <= b for a, b in pairwise(medians))
+    rises, below = medians[-1] > medians[0], xor < medians[0]
+    if not rises:
+        return "not reproduced"
+    if not (steady and below and rising == n):
+        return "in part: " + (
+            f"in {rising} of {n} networks"
+            if steady and below
+            else "not at each threshold"
+            if below
+            else "not the XOR-mask"
+        )
+    return "reproduced"
+
+
+def ends(kept: pd.DataFrame) -> str:
     """Return the medians at the lowest and highest threshold with enough kept components, in words.
 
     Every network must have enough kept components there.
@@ -113,7 +140,7 @@ def _ends(kept: pd.DataFrame) -> str:
     return f"{kept[low].median():.2f} at threshold {low:g} and {kept[high].median():.2f} at {high:g}"
 
 
-def _highest(kept: pd.DataFrame) -> str:
-    """Return only the second half of ``_ends``: the median at the highest threshold."""
-    high = kept.columns[-1]
-    return f"{kept[high].median():.2f} at threshold {high:g}"
+def highest_median(kept: pd.DataFrame) -> tuple[float, float]:
+    """Return the threshold with the largest median, and this median."""
+    medians = [float(kept[threshold].median()) for threshold in kept.columns]
+    return float(kept.columns[medians.index(max(medians))]), max(medians)

@@ -37,6 +37,8 @@ def draw_curves(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     panels[1].text(curves.epoch.max(), 0.51, "chance", ha="right", va="bottom", fontsize=8, color=GREY)
     n_seeds = runs.groupby("aggregator").seed.nunique().min()
     stamp(
-        figure, f"n = {n_seeds} seed(s) per curve, every seed drawn; paper's size; data: {data_sources(runs)}"
+        figure,
+        f"n = {n_seeds} seed(s) per curve, every seed drawn; paper's size, 2 revolutions, 93 epochs; "
+        f"data: {data_sources(runs)}",
     )
     return figure

@@ -35,9 +35,29 @@ def claims(results: Path) -> list[Claim]:
             f"{min(rises['interleaved']):.2f}. The printed weights fit A only to a risk of "
             f"{before['interval'][0]:.3f}.",
             number=f"score at most -{gap / EPSILON:.0f} epsilon",
-            verdict="reproduced" if of_a < EPSILON and gap > 10 * EPSILON else "not reproduced",
+            verdict=patchwork_rule(of_a, gap),
         )
     ]
+
+
+def patchwork_rule(of_a: float, gap: float) -> str:
+    """Return the verdict on the patchwork network, which is computed without any run.
+
+    A score of at most -10 epsilon is a large negative number, because identical environments have -epsilon.
+
+    Args:
+        of_a: by how much the paper's change raises A's risk. A accepts the change if this is below epsilon.
+        gap: the difference of B's risk after the change and A's risk before.
+    """
+    if of_a >= EPSILON:
+        return "refuted: A does not accept the change"
+    if gap > 10 * EPSILON:
+        return "reproduced"
+    return (
+        "in part: the score is only a little negative"
+        if gap > EPSILON
+        else "refuted: the score is not negative"
+    )
 
 
 _PAIR = (patchwork.PATCHWORK, patchwork.ALTERED)

@@ -55,7 +55,7 @@ def draw(results: Path) -> Figure:
         f"faint: each of {table.seed.nunique()} seeds; full: medians, one per method and threshold, "
         "bars: range of the seeds; worst pair of environments,\n"
         f"ε = {EPSILON:g}, damping {DAMPING:g} of the largest curvature (limit {1 + 1 / DAMPING:,.0f} ε "
-        "without gradients); second-order scores; synthetic data",
+        "without gradients); second-order scores; synthetic data, the large spirals with 3 revolutions",
     )
     return figure
 

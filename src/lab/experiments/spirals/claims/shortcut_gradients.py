@@ -1,0 +1,106 @@
+"""The claim that the AND-mask takes the shortcuts out of an untrained network's gradient."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from scipy.stats import binomtest
+
+from lab.experiments.spirals.claims.gradients import ends, highest_median, rows_at
+from lab.experiments.spirals.correlations import in_all_networks
+from lab.experiments.spirals.three_revolutions import SETTINGS
+from lab.experiments.spirals.unanimous import FEWEST_COMPONENTS, Unanimous, read_unanimous
+from lab.figures.claims import Claim
+from lab.figures.verdicts import FEWEST, LEVEL, at_settings
+
+ALMOST_ALL = 0.9
+"""The share of networks in which a correlation must fall, so that it counts as suppressed."""
+PARTS = {"all": "all parameters", "first layer weights": "the first layer's weights"}
+
+
+def claims(results: Path) -> list[Claim]:
+    """Return the claim, from the correlations by threshold and from many networks at threshold 1."""
+    verdicts, words, numbers = {}, [], []
+    for setting in SETTINGS:
+        rows, unanimous = rows_at(results, setting), read_unanimous(results, setting.revolutions)
+        falls, parts = [], []
+        for name, label in PARTS.items():
+            masked = rows[(rows.parameters == name) & (rows["mask"] == "and_mask")]
+            kept = in_all_networks(masked, "shortcut_correlation")
+            falls.append(_falls(kept))
+            top, height = highest_median(kept)
+            between = (
+                f" (the highest median is {height:.3f} at {top:g})"
+                if height > kept.iloc[:, 0].median()
+                else ""
+            )
+            parts.append(
+                f"{ends(kept)}{between} for {label}, lower at the second in {falls[-1][0]} of {falls[-1][1]}"
+            )
+        verdicts[setting.words] = shortcut_rule(falls[0], falls[1], unanimous.larger, unanimous.measured)
+        numbers.append(f"{unanimous.larger} of {unanimous.measured}")
+        words.append(
+            f"W{setting.words[1:]} the median correlation with the shortcuts' gradient is "
+            f"{'; '.join(parts)} networks. {_at_one(unanimous)}"
+        )
+    return [
+        Claim(
+            short="The AND-mask suppresses the shortcuts' part",
+            claim="The AND-mask suppresses the shortcuts' part in the average gradient (figure 7).",
+            paper="The AND-mask suppresses most of it.",
+            thesis="At a threshold near 1 most of the components that are left contain signal from the "
+            "mechanism.",
+            ours=f"{' '.join(words)} Thresholds below 1 are those at which each of ten networks keeps at "
+            f"least 20 components. A network with fewer than {FEWEST_COMPONENTS} components at threshold 1 "
+            "is left out, because it has no correlation.",
+            number=f"mechanism ahead at threshold 1 in {' and '.join(numbers)} networks, with 2 and 3 "
+            "revolutions",
+            verdict=at_settings(verdicts),
+        )
+    ]
+
+
+def shortcut_rule(overall: tuple[int, int], first: tuple[int, int], ahead: int, measured: int) -> str:
+    """Return the verdict at one setting.
+
+    It is reproduced if the shortcuts' correlation falls in almost all networks, for all parameters, and at
+    threshold 1 the mechanism's correlation is the larger one in more than half of the networks. The last is
+    tested with a two-sided binomial test.
+
+    Args:
+        overall: in how many networks the correlation falls for all parameters, and how many there are.
+        first: the same for the first layer's weights.
+        ahead: in how many networks the mechanism's correlation is larger at threshold 1.
+        measured: the number of networks with a correlation at threshold 1.
+    """
+    if min(overall[1], measured) < FEWEST:
+        return f"undecided: {min(overall[1], measured)} networks"
+    everywhere, in_first = (k >= ALMOST_ALL * n for k, n in (overall, first))
+    sure = binomtest(ahead, measured).pvalue < LEVEL
+    left = sure and ahead > measured / 2
+    if everywhere and left:
+        return "reproduced"
+    parts = ["in the whole network"] if everywhere else ["in the first layer"] if in_first else []
+    parts += ["at threshold 1"] if left else []
+    if parts:
+        return f"in part: {' and '.join(parts)}"
+    return "not reproduced" if sure else "undecided: threshold 1 is open"
+
+
+def _falls(kept: pd.DataFrame) -> tuple[int, int]:
+    """Return in how many networks the correlation is lower at the last threshold, and how many there are."""
+    return int((kept.iloc[:, -1] < kept.iloc[:, 0]).sum()), len(kept)
+
+
+def _at_one(unanimous: Unanimous) -> str:
+    """Return in sentences what is left at threshold 1."""
+    median, least, most = unanimous.components
+    mechanism, shortcut = unanimous.pooled
+    return (
+        f"At threshold 1, for all parameters, {unanimous.n} networks keep {median:g} components in the "
+        f"median ({least} to {most}). The mechanism's correlation is larger than the shortcuts' in "
+        f"{unanimous.larger} of the {unanimous.measured} networks with a correlation; the medians are "
+        f"{unanimous.mechanism:.2f} and {unanimous.shortcut:.2f}. Over all kept components together, where "
+        f"a few large ones decide, the two correlations are {mechanism:.2f} and {shortcut:.2f}."
+    )

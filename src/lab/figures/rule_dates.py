@@ -1,0 +1,82 @@
+"""When each rule was written, and when the first run after it was committed.
+
+The dates are read from the git history by hand, because a commit that only rewords a file is no new rule. A
+rule is as old as the last change that could change a verdict.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+AFTER, NO_RUN, FORMULA = "after", "none", "formula"
+"""What stands for the first run: the rule came after the runs, before all of them, or needs no runs."""
+
+
+class RuleDate(NamedTuple):
+    """The date of a rule and of its runs.
+
+    Attributes:
+        written: the day on which the rule got its present form.
+        first_run: the day on which the first run after it was committed, or one of the words above.
+        note: what else has to be said.
+    """
+
+    written: str
+    first_run: str = AFTER
+    note: str = ""
+
+    @property
+    def words(self) -> str:
+        """The dates in words that continue a sentence."""
+        runs = {
+            AFTER: "after the runs",
+            NO_RUN: "before the runs, of which none is committed yet",
+            FORMULA: "and it needs no runs",
+        }
+        said = runs.get(self.first_run, f"and the first run after it was committed on {self.first_run}")
+        return f"written on {self.written}, {said}{f' ({self.note})' if self.note else ''}"
+
+
+TODAY = "2026-11-26"
+FEW_SEEDS = "a verdict on fewer than three seeds became undecided on 2026-11-26"
+DATES = {
+    "coinrun/generalisation": RuleDate("2026-11-25"),
+    "cost/complexity": RuleDate(TODAY),
+    "cost/exact_votes": RuleDate(TODAY),
+    "distillation/ablations": RuleDate("2026-11-22"),
+    "distillation/game_of_life": RuleDate("2026-11-22"),
+    "distillation/labels": RuleDate("2026-11-22"),
+    "distillation/mujoco": RuleDate("2026-11-22"),
+    "distillation/privileged": RuleDate("2026-11-22"),
+    "irm/authors_protocol": RuleDate("2026-11-25", "2026-11-25"),
+    "irm/colored": RuleDate("2026-11-25", NO_RUN),
+    "irm/cue": RuleDate("2026-11-25", NO_RUN),
+    "irm/linear": RuleDate("2026-11-22"),
+    "irm/stability": RuleDate("2026-11-25", NO_RUN),
+    "linear_unit_tests/published_table": RuleDate(TODAY),
+    "linear_unit_tests/rotation": RuleDate(TODAY),
+    "memorisation/random_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
+    "memorisation/true_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
+    "memorisation/wrong_labels": RuleDate("2026-11-25", NO_RUN, FEW_SEEDS),
+    "ood_bench/published_table": RuleDate("2026-11-25", NO_RUN),
+    "skip_intervals/comparison": RuleDate("2026-11-22"),
+    "spirals/accuracy": RuleDate(TODAY),
+    "spirals/configuration": RuleDate(TODAY),
+    "spirals/domains": RuleDate(TODAY),
+    "spirals/environments": RuleDate(TODAY),
+    "spirals/gradients": RuleDate(TODAY),
+    "spirals/input_weights": RuleDate(TODAY),
+    "spirals/robustness": RuleDate(TODAY),
+    "spirals/rotation": RuleDate(TODAY),
+    "spirals/shortcut_gradients": RuleDate(TODAY),
+    "theory/masked_descent": RuleDate(TODAY, FORMULA),
+    "theory/patchwork": RuleDate(TODAY, FORMULA),
+    "theory/propositions": RuleDate(TODAY, FORMULA),
+    "theory/solutions": RuleDate(TODAY),
+}
+"""The dates of all rules, by ``EXPERIMENT/NAME`` of the rule's module."""
+
+
+def dates_of(rule: str) -> str:
+    """Return the dates of a rule in words, from ``EXPERIMENT/NAME`` of its module."""
+    return DATES[rule].words if rule in DATES else "of which nobody has entered the date"

@@ -1,0 +1,78 @@
+"""Every rule on the theory can come out in every way that makes sense; a false theorem is refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lab.experiments.theory.claims.masked_descent import descent_rule
+from lab.experiments.theory.claims.patchwork import patchwork_rule
+from lab.experiments.theory.claims.propositions import bound_rule, ellipse_rule, exponential_rule
+from lab.experiments.theory.claims.solutions import Comparison, consistency_rule, regression_rule
+from lab.figures.verdicts import kind_of
+
+SURE, OPEN = 0.001, 0.4
+
+
+def compared(**ratios: tuple[float, float]) -> dict[str, Comparison]:
+    return {name.replace("_", " "): Comparison(*values) for name, values in ratios.items()}
+
+
+CASES: list[tuple[Callable[[], str], str]] = [
+    (lambda: descent_rule(0.41), "reproduced"),
+    (lambda: descent_rule(1 + 1e-12), "reproduced"),
+    (lambda: descent_rule(1.5), "refuted: a problem has 1.50 times the bound"),
+    (lambda: patchwork_rule(1e-13, 1.0), "reproduced"),
+    (lambda: patchwork_rule(1e-13, 0.05), "in part: the score is only a little negative"),
+    (lambda: patchwork_rule(1e-13, 0.005), "refuted: the score is not negative"),
+    (lambda: patchwork_rule(0.02, 1.0), "refuted: A does not accept the change"),
+    (lambda: exponential_rule(1.2, 1.2, 1.2, 0.0), "reproduced"),
+    (lambda: exponential_rule(1.2, 1.2, 1.2, 0.99), "in part: for t a fixed share of d"),
+    (
+        lambda: exponential_rule(1.2, 1.2, 0.4, 0.99),
+        "in part: for t a fixed share of d, after a correction of the appendix's formula for c",
+    ),
+    (lambda: exponential_rule(1.2, 1.5, 0.4, 0.0), "in part: exponentially, but with neither formula for c"),
+    (lambda: exponential_rule(1.0, 1.2, 1.2, 0.0), "refuted: nothing vanishes exponentially"),
+    (lambda: bound_rule(4.0, 3.1, 6.2), "refuted: by a counterexample, it holds with the constant 4"),
+    (lambda: bound_rule(7.0, 3.1, 6.2), "refuted: by a counterexample"),
+    (lambda: bound_rule(3.0, 3.1, 6.2), "undecided: this pair is no counterexample"),
+    (lambda: ellipse_rule(5, {"area": 5.05, "determinant": 25.5}, 25), "reproduced"),
+    (lambda: ellipse_rule(100, {"area": 25.0, "determinant": 625.0}, 25), "refuted: corrected by the thesis"),
+    (
+        lambda: ellipse_rule(100, {"area": 5.05, "determinant": 25.5}, 25),
+        "refuted: corrected by the thesis to 25, the ratio of the determinants",
+    ),
+    (lambda: ellipse_rule(100, {"area": 7.0, "determinant": 49.0}, 25), "refuted: by a calculation"),
+    (lambda: regression_rule({"AND-mask": 20, "geometric mean": 20}, 20), "reproduced"),
+    (
+        lambda: regression_rule({"AND-mask": 20, "geometric mean": 3}, 20),
+        "in part: AND-mask in 20 of 20 seeds, geometric mean in 3 of 20 seeds",
+    ),
+    (lambda: regression_rule({"AND-mask": 10, "geometric mean": 3}, 20), "not reproduced"),
+    (lambda: regression_rule({"AND-mask": 2, "geometric mean": 2}, 2), "undecided: 2 seeds"),
+    (lambda: consistency_rule(compared(here=(0.5, SURE), there=(0.9, SURE))), "reproduced"),
+    (
+        lambda: consistency_rule(compared(here=(0.65, 0.02), there=(7.2, SURE))),
+        "in part: mixed, more consistent here (0.65 times), less there (7.2 times)",
+    ),
+    (
+        lambda: consistency_rule(compared(here=(0.65, SURE), there=(0.9, OPEN))),
+        "in part: more consistent here (0.65 times)",
+    ),
+    (
+        lambda: consistency_rule(compared(here=(2.0, SURE), there=(0.9, OPEN))),
+        "not reproduced: less consistent here (2.0 times)",
+    ),
+    (
+        lambda: consistency_rule(compared(here=(0.65, 0.03), there=(0.9, OPEN))),
+        "undecided: no difference is significant",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "verdict"), CASES, ids=[verdict[:60] for _, verdict in CASES])
+def test_made_up_numbers_decide(rule: Callable[[], str], verdict: str) -> None:
+    assert rule() == verdict
+    assert verdict.startswith(kind_of(verdict))
