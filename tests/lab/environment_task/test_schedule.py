@@ -118,9 +118,7 @@ def test_test_data_are_cut_only_if_all_splits_are(
     assert sizes == [train]
 
 
-@pytest.mark.parametrize(
-    "name", ["steps_per_epoch", "evaluation_examples", "training_examples_evaluated"]
-)
+@pytest.mark.parametrize("name", ["steps_per_epoch", "evaluation_examples", "training_examples_evaluated"])
 def test_less_than_one_is_refused(name: str) -> None:
     with pytest.raises(UserError, match=f"trainer.{name} must be null or at least 1, got 0"):
         Schedule(**{name: 0})

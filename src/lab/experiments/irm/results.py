@@ -115,7 +115,10 @@ def stability_runs(results: Path) -> pd.DataFrame:
 
 def _done(results: Path, name: str) -> pd.DataFrame:
     """Return the finished runs of a study with ``passed``, which its curves decide."""
-    runs, curves = read_done(results / FOLDER / f"{name}_runs.csv"), read_curves(results / FOLDER / f"{name}_curves.csv")
+    runs, curves = (
+        read_done(results / FOLDER / f"{name}_runs.csv"),
+        read_curves(results / FOLDER / f"{name}_curves.csv"),
+    )
     stopped = set(curves[passes(curves)].run) if len(curves) else set()
     return runs.assign(passed=runs.run.isin(stopped))
 

@@ -56,7 +56,8 @@ def claims(results: Path) -> list[Claim]:
         "(appendix).",
         paper="This weight decay improved performance with the mask, and with Adam.",
         ours=f"We compare the validation KL of the first {STARTUP} trials of each search, which are drawn at "
-        f"random, with and without this weight decay (two-sided Mann-Whitney test). {' '.join(parts)} The later trials are drawn near good ones, so they "
+        f"random, with and without this weight decay (two-sided Mann-Whitney test). "
+        f"{' '.join(parts)} The later trials are drawn near good ones, so they "
         "are no comparison.",
         number="p = " + " and ".join(f"{p:.2g}" for p in p_values) + f", {STARTUP} random trials each",
         verdict=verdict(found, LIMIT),

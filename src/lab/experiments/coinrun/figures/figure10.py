@@ -90,9 +90,7 @@ def draw(results: Path) -> Figure:
     return figure
 
 
-def _columns(
-    axes: Axes, found: dict[str, pd.Series], names: dict[str, str], middle: str = "median"
-) -> None:
+def _columns(axes: Axes, found: dict[str, pd.Series], names: dict[str, str], middle: str = "median") -> None:
     """Draw a column of points per method, side by side so that all are visible, and their ``middle``."""
     for x, (method, values) in enumerate(found.items()):
         across = x + np.linspace(-0.2, 0.2, len(values)) if len(values) > 1 else [x]

@@ -105,9 +105,8 @@ def _paper(method: str) -> str:
 def _ours(theirs: np.ndarray, ours: np.ndarray) -> str:
     literal = ""
     if len(theirs):
-        literal = (
-            f" By the explainer's own protocol they are {_words(theirs.mean(axis=0))}, n = {len(theirs)} seeds."
-        )
+        means = _words(theirs.mean(axis=0))
+        literal = f" By the explainer's own protocol they are {means}, n = {len(theirs)} seeds."
     return (
         f"The weights of X1, X2, Z1 and Z2 are {_words(ours.mean(axis=0))} with our steps. They are means "
         f"over n = {len(ours)} seeds, which draw the data.{literal}"

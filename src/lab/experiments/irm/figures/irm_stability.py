@@ -62,8 +62,8 @@ def draw(results: Path) -> Figure:
     labels = [*OUTCOMES.values(), "IRM authors' IRM", "IRM authors' plain training"]
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
     about = (
-        "a mark per seed at its last evaluation; circle: above the bar (shaded) at some evaluation, where the "
-        "source stops, by test data;\nscale=small, 5,000 images per environment"
+        "a mark per seed at its last evaluation; circle: above the bar (shaded) at some evaluation, where "
+        "the source stops, by test data;\nscale=small, 5,000 images per environment"
     )
     sources = "; ".join(filter(None, [data_sources(runs), pending(results, *STUDIES)]))
     stamp(figure, f"{about}; data: {sources}")
