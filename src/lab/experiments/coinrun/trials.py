@@ -101,7 +101,7 @@ def read_finalists_means(results: Path) -> pd.DataFrame:
     """
     rows = pd.read_csv(results / FINALISTS_LEVELS)
     rows["steps"] = rows.epochs * STEPS_PER_EPOCH
-    return rows.groupby(["method", "steps", "seed"], as_index=False)["test/kl"].mean()
+    return rows.groupby(["method", "steps", "seed"])["test/kl"].mean().reset_index()
 
 
 def corrected(found: dict[int, dict[str, Comparison]]) -> dict[int, dict[str, float]]:

@@ -31,6 +31,8 @@ COLORS = {
     "fixed_1": "#D55E00",
     "fixed_2": "#E69F00",
     "fixed_3": "#CC79A7",
+    "fixed_4": "#009E73",
+    "fixed_5": "#999933",
 }
 MARKERS = {
     "adaptive": "o",
@@ -38,8 +40,10 @@ MARKERS = {
     "fixed_1": "^",
     "fixed_2": "v",
     "fixed_3": "D",
+    "fixed_4": "P",
+    "fixed_5": "X",
 }
-STYLES = {"adaptive_without_exploration": "--", "fixed_2": "--", "fixed_3": ":"}
+STYLES = {"adaptive_without_exploration": "--", "fixed_2": "--", "fixed_3": ":", "fixed_5": "-."}
 ACCURACY = "validation/accuracy"
 COLUMNS = 3
 

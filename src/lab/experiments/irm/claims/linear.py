@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lab.experiments.irm.results import EXPLAINER_WEIGHTS, FOLDER, pending
 from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs, read_done
+
+Weights = NDArray[np.float64]
 
 CAUSAL = (1.0, 1.0, 0.0, 0.0)
 BAR = 0.05
@@ -50,9 +53,7 @@ def claims(results: Path) -> list[Claim]:
     return found
 
 
-def verdict(
-    theirs: np.ndarray, ours: np.ndarray, wanted: Sequence[float], variant: str = "with our steps"
-) -> str:
+def verdict(theirs: Weights, ours: Weights, wanted: Sequence[float], variant: str = "with our steps") -> str:
     """Return the verdict on the weights ``[n, 4]`` of n seeds by the source's protocol, and by ours.
 
     Reproduced: every weight of every seed by the source's protocol is within 0.05 of the wanted one. In part:
@@ -71,7 +72,7 @@ def verdict(
     return literal
 
 
-def _outcome(weights: np.ndarray, wanted: Sequence[float]) -> str:
+def _outcome(weights: Weights, wanted: Sequence[float]) -> str:
     if len(weights) == 0:
         return "undecided"
     if np.abs(weights - wanted).max() < BAR:
@@ -83,18 +84,18 @@ def _outcome(weights: np.ndarray, wanted: Sequence[float]) -> str:
     return "undecided" if (off - 2 * error).max() < BAR else "not reproduced"
 
 
-def _explainers(results: Path) -> dict[str, np.ndarray]:
+def _explainers(results: Path) -> dict[str, Weights]:
     runs = read_done(results / FOLDER / f"{PROTOCOL}_runs.csv")
     return {method: _weights(runs, method) for method in ("irm_penalty", "mean")}
 
 
-def _weights(runs: pd.DataFrame, method: str) -> np.ndarray:
+def _weights(runs: pd.DataFrame, method: str) -> Weights:
     """Return the weights ``[n, 4]`` of a method's seeds; n may be 0."""
     chosen = runs[runs.aggregator == method]
     return chosen[[f"weight/{i}" for i in range(4)]].to_numpy(float) if len(chosen) else np.empty((0, 4))
 
 
-def _off(weights: np.ndarray, wanted: Sequence[float]) -> float:
+def _off(weights: Weights, wanted: Sequence[float]) -> float:
     return float(np.abs(weights.mean(axis=0) - wanted).max())
 
 
@@ -102,7 +103,7 @@ def _paper(method: str) -> str:
     return f"The weights of X1, X2, Z1 and Z2 are {_words(EXPLAINER_WEIGHTS[method])} (explainer, one seed)."
 
 
-def _ours(theirs: np.ndarray, ours: np.ndarray) -> str:
+def _ours(theirs: Weights, ours: Weights) -> str:
     literal = ""
     if len(theirs):
         means = _words(theirs.mean(axis=0))
@@ -113,5 +114,5 @@ def _ours(theirs: np.ndarray, ours: np.ndarray) -> str:
     )
 
 
-def _words(weights: Sequence[float] | np.ndarray) -> str:
+def _words(weights: Sequence[float] | Weights) -> str:
     return "(" + ", ".join(f"{weight:.3f}" for weight in weights) + ")"

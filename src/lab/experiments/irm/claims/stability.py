@@ -1,6 +1,7 @@
 """The claims about IRM's failures: how the outcome of a run depends on the schedule of the penalty's weight.
 
-The rules were written on 25 November 2026, before the first run on MNIST ended.
+The rules were written on 25 November 2026. On 26 November they got weights of 1, 10,000 and 100,000 and the
+source's rule to stop. No run on MNIST had begun then.
 """
 
 from __future__ import annotations
