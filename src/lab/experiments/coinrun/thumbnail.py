@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from lab.experiments.coinrun.trials import COLORS, MARKERS, UNMASKED, read_finalists_means
 from lab.figures.thumbnails import new_thumbnail
 
-GROUPS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "mask's settings,\nno mask"}
+GROUPS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "its settings,\nno mask"}
 
 
 def draw(results: Path) -> Figure:
@@ -23,6 +23,6 @@ def draw(results: Path) -> Figure:
         across = x + np.linspace(-0.2, 0.2, len(own))
         axes.plot(across, own, MARKERS[method], color=COLORS[method], ms=4)
         axes.plot([x - 0.3, x + 0.3], 2 * [own.mean()], color=COLORS[method], lw=1.5)
-    axes.set_xticks(range(len(GROUPS)), list(GROUPS.values()), fontsize=7.5)
+    axes.set_xticks(range(len(GROUPS)), list(GROUPS.values()), fontsize=8)
     axes.set_xlim(-0.5, len(GROUPS) - 0.5)
     return figure

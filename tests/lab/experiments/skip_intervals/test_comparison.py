@@ -137,7 +137,7 @@ def test_as_many_evaluations_are_no_saving(tmp_path: Path) -> None:
     found = {claim.short: claim.verdict for claim in claims(tmp_path)}
     noisy = found[CHEAPER.replace("room runner", "room runner with noise")]
     assert noisy == f"in part: {LIMIT}"
-    assert found[CHEAPER] == "not reproduced: not against fixed, 1 frame"
+    assert found[CHEAPER] == "not reproduced: not against steps of 1 frame"
 
 
 def test_claims_wait_for_runs_and_say_who_draws_trajectories(tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def _claims(table: pd.DataFrame, domain: str, pending: str) -> list[Claim]:
     silent = table[table.method == SILENT]
     found = []
     if fixed:
-        gaps = {METHODS[name]: _difference(table, own, SCORE) for name, own in fixed.items()}
-        calls = {METHODS[name]: _difference(table, own, counted) for name, own in fixed.items()}
+        gaps = {_step(name): _difference(table, own, SCORE) for name, own in fixed.items()}
+        calls = {_step(name): _difference(table, own, counted) for name, own in fixed.items()}
         best = max(fixed.values(), key=lambda own: own[SCORE].mean())
         against = {name: Against(gaps[name], calls[name]) for name in gaps}
         beats = (
@@ -132,6 +132,10 @@ def _difference(table: pd.DataFrame, others: pd.DataFrame, column: str) -> Diffe
         own[column].tolist() if column in own else [] for own in (table[table.method == "adaptive"], others)
     ]
     return welch(*groups) if min(map(len, groups)) > 1 else Difference(0.0, 1.0)
+
+
+def _step(method: str) -> str:
+    return METHODS[method].replace("fixed, ", "steps of ")
 
 
 def _p_values(found: dict[str, Difference]) -> str:
