@@ -6,6 +6,7 @@ The script takes the same overrides as ``src/train.py -m`` and writes the same r
 are done and continues runs that were interrupted. A run that fails does not stop the others. With
 ``--cluster slurm``, Slurm makes the runs as an array of jobs. With ``--to results/x``, the script also writes
 two tables: ``results/x_runs.csv`` with a row per run, and ``results/x_curves.csv`` with a row per evaluation.
+The options that have several values are columns of both.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lab.runs.one_run.run_files import LOG, OUTPUTS
 from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.sweep.sweep import WORKER, make, plan
+from lab.runs.sweep.swept_keys import swept_keys
 from lab.runs.tables.export import as_files, export_runs, table_path, write_results_files
 
 
@@ -32,7 +34,7 @@ def main() -> None:
     )
     parser.add_argument("--to", type=Path, help="path of the tables, without the ending _runs.csv")
     parser.add_argument(
-        "--columns", nargs="+", default=[], help="config keys to add to --to's tables, such as optimizer.lr"
+        "--columns", nargs="+", default=[], help="more config keys in --to's tables, such as optimizer.lr"
     )
     arguments = parser.parse_intermixed_args()
     if arguments.to:
@@ -49,7 +51,8 @@ def main() -> None:
         lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
         raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))
     if arguments.to:
-        tables = as_files(*export_runs(runs, arguments.columns), arguments.to)
+        columns = dict.fromkeys([*swept_keys(runs.values()), *arguments.columns])
+        tables = as_files(*export_runs(runs, columns), arguments.to)
         for path in write_results_files(tables, RESULTS):
             print(path)
 

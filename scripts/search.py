@@ -1,12 +1,16 @@
 """Search hyperparameters until ``conf/search/EXPERIMENT/NAME.yaml`` has its number of completed trials.
 
     python scripts/search.py spirals/and_mask --workers 2
+    python scripts/search.py spirals/and_mask dataset.n_environments=8 --output outputs/eight
     python scripts/search.py spirals/and_mask --export
     python scripts/search.py spirals/and_mask --storage postgresql://me@host/optuna
 
 Every trial has a run folder under ``outputs/search/NAME/trials/``. If the search is killed, the same command
 continues it: trials that had begun go on in their folders with the same parameters. At the end,
 ``trials.csv`` lists all trials and ``best.yaml`` holds the best configuration.
+
+Overrides after the name hold for all trials and replace those of the file. Such a search is another one, so
+it needs a folder of its own.
 
 With ``--cluster slurm``, this process chooses the parameters, and the jobs in Slurm's queue only train.
 With ``--storage``, a server keeps the trials. Then the same command may run many times at once, on every
@@ -25,12 +29,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, report_command, run_command
 from lab.configuration.searched_settings import RESULTS
 from lab.runs.one_run.run_files import OUTPUTS
 from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.search.files import outcome, result_files, search_files
 from lab.runs.search.loop import search
+from lab.runs.search.search_definition import with_overrides
 from lab.runs.search.search_file import load_definition
 from lab.runs.tables.export import write_results_files
 
@@ -42,13 +48,20 @@ def main() -> None:
     """Search, or export a search."""
     parser = command_parser(__doc__)
     parser.add_argument("name", help="a search below conf/search, or a path that ends in .yaml")
+    parser.add_argument("overrides", nargs="*", help="overrides of all trials, such as optimizer.lr=0.01")
     parser.add_argument("--trials", type=int, help="number of completed trials (default: as in the file)")
     add_workers_options(parser, n_workers=1)
     parser.add_argument("--output", type=Path, help="folder of the search (default: outputs/search/NAME)")
     parser.add_argument("--storage", help="postgresql://user@host/database, for one search on many machines")
     parser.add_argument("--export", action="store_true", help="train nothing, write the trials to results/")
-    arguments = parser.parse_args()
-    definition = load_definition(arguments.name)
+    arguments = parser.parse_intermixed_args()
+    definition = with_overrides(load_definition(arguments.name), arguments.overrides)
+    if arguments.overrides and arguments.export:
+        raise UserError("--export writes the search as its file defines it: leave out the overrides")
+    if arguments.overrides and arguments.output is None:
+        raise UserError(
+            f"with overrides this is another search than {definition.name}: give it a folder with --output"
+        )
     if arguments.trials is not None:
         definition = dataclasses.replace(definition, trials=arguments.trials)
     folder: Path = arguments.output or OUTPUTS / "search" / definition.name

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ilc.aggregators import AndMask, GeometricMean, Mean, XorMask
+    from ilc.diagnosis import diagnose
     from ilc.gradients import accumulate, backward
     from ilc.objectives import irm_penalty
     from ilc.optim import TemporalMaskAdam
@@ -26,6 +27,7 @@ __all__ = [
     "XorMask",
     "accumulate",
     "backward",
+    "diagnose",
     "irm_penalty",
     "verify",
 ]
@@ -38,6 +40,7 @@ _HOME = {
     "XorMask": "ilc.aggregators",
     "accumulate": "ilc.gradients",
     "backward": "ilc.gradients",
+    "diagnose": "ilc.diagnosis",
     "irm_penalty": "ilc.objectives",
     "verify": "ilc.verification",
 }

@@ -14,7 +14,16 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 PACKAGES = ("ilc", "lab")
 
-LIBRARY = {"aggregators", "gradients", "kernels", "objectives", "optim", "distributed", "verification"}
+LIBRARY = {
+    "aggregators",
+    "diagnosis",
+    "gradients",
+    "kernels",
+    "objectives",
+    "optim",
+    "distributed",
+    "verification",
+}
 SHARED = {
     "errors",
     "seeding",
@@ -27,10 +36,23 @@ SHARED = {
     "free_memory",
     "checksums",
 }
-LEARNING = LIBRARY | {"data", "models", "environment_task", "consistency", "experiments", "figures", "report"}
+LEARNING = LIBRARY | {
+    "integrations",
+    "data",
+    "models",
+    "environment_task",
+    "consistency",
+    "experiments",
+    "figures",
+    "report",
+}
 
 FORBIDDEN = {
-    **{room: {"runs", "configuration", "data", "models", "environment_task"} for room in sorted(LIBRARY)},
+    **{
+        room: {"integrations", "runs", "configuration", "data", "models", "environment_task"}
+        for room in sorted(LIBRARY)
+    },
+    "integrations": {"runs", "configuration", "data", "models", "environment_task", "consistency"},
     "configuration": LEARNING | {"runs"},
     "runs": LEARNING,
     "data": {"runs", "configuration", "environment_task", "experiments", "figures", "models", "gradients"},
@@ -76,8 +98,10 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
     assert not wrong
 
 
-OPTIONAL = {"numba", "numpy", "triton"}
-"""What the library takes only where it is installed; numba brings numpy, torch for CUDA brings triton."""
+OPTIONAL = {"numba", "numpy", "pandas", "triton"}
+"""What the library takes only where it is installed; numba brings numpy, torch for CUDA brings triton.
+
+Data frames of ``ilc.diagnose`` need pandas."""
 
 
 def test_the_library_imports_torch_alone() -> None:

@@ -52,6 +52,7 @@ PLACES = {
     "scripts/make_figures.py import_module": OF_THE_PROJECT,
     "scripts/study.py load_study": "lab.runs.study.study_file.load_study, no Optuna",
     "src/ilc/__init__.py import_module": OF_THE_PROJECT,
+    "src/ilc/integrations/__init__.py import_module": OF_THE_PROJECT,
     "src/lab/__init__.py import_module": OF_THE_PROJECT,
     "src/ilc/aggregators/_gram_weights.py import_module": OF_THE_PROJECT,
     "src/lab/configuration/groups.py OmegaConf.load": OF_THE_PROJECT,

@@ -35,6 +35,19 @@ def test_snippets_of_the_gradients_page(root: Path) -> None:
         exec(compile(snippet, "gradients.md", "exec"), {})
 
 
+@pytest.mark.parametrize("page", ["diagnosis.md", "consistency.md"])
+def test_pages_with_a_printed_answer(root: Path, page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each snippet runs by itself, and the first one prints lines that begin as the page says."""
+    first, *others = blocks(root / "docs" / page, "python")
+    exec(compile(first, page, "exec"), {})
+    said = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("ilc: ")]
+    (printed,) = blocks(root / "docs" / page, "text")
+    assert [line.split()[0] for line in printed.splitlines()] == [line.split()[0] for line in said]
+    for snippet in others:
+        exec(compile(snippet, page, "exec"), {})
+    assert all("assert " in snippet for snippet in (first, *others))
+
+
 @pytest.mark.parametrize("number", range(5))
 def test_snippets_of_the_batches_page(root: Path, number: int) -> None:
     """The first one needs transformers, which imports torchvision where it is installed."""

@@ -27,7 +27,10 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 TESTS = (
-    *(f"tests/ilc/{room}" for room in ("aggregators", "gradients", "objectives", "optim", "verification")),
+    *(
+        f"tests/ilc/{room}"
+        for room in ("aggregators", "diagnosis", "gradients", "objectives", "optim", "verification")
+    ),
     "tests/packaging/test_public_names.py",
     "tests/packaging/test_snippets.py",
 )

@@ -15,6 +15,8 @@ from packaging.utils import canonicalize_name
 EXTRAS = {
     "ilc": set(),
     "ilc/consistency": {"consistency"},
+    "ilc/integrations/_accelerate.py": {"accelerate"},
+    "ilc/integrations/_transformers.py": {"transformers"},
     "lab": {"experiments"},
     "lab/models": set(),
     "lab/figures": {"figures"},

@@ -13,7 +13,7 @@ import pytest
 
 import ilc
 
-ROOMS = ("ilc.aggregators", "ilc.gradients", "ilc.objectives", "ilc.optim", "ilc.kernels")
+ROOMS = ("ilc.aggregators", "ilc.diagnosis", "ilc.gradients", "ilc.objectives", "ilc.optim", "ilc.kernels")
 
 
 def loaded_by(code: str, after: str = "pass") -> set[str]:

@@ -13,7 +13,17 @@ from ilc.errors import UserError
 
 
 class Combined(NamedTuple):
-    """The update for one parameter tensor and the share of its components that were kept (0-d)."""
+    """The update for one parameter tensor, and how much of what was voted on is in it.
+
+    Attributes:
+        update: in the shape of the parameter.
+        kept_share: the mean over the voted components of the factor that the mask puts on them, between 0
+            and 1, a 0-d tensor. It is taken before any rescaling. For a hard mask it is the share of kept
+            components. ``SandMask`` has factors between 0 and 1. ``SignElection`` and ``GradDrop`` choose
+            environments for each component, so the factor is the share of environments. ``GramAgreement`` and
+            ``LayerAgreement`` vote on components in a basis of their own, in which they are counted. Methods
+            without a mask say 1, whatever weights they put on environments.
+    """
 
     update: Tensor
     kept_share: Tensor

@@ -17,7 +17,8 @@ class GramAgreement(Weighting):
     ``u`` and ``s`` follow from the Gram matrix. So the result is a weight per environment,
     ``w = u diag(kept) u^T 1 / E``. There are at most E directions. The first one has the same sign in all
     environments if all products of gradients are positive. This aggregator is ours, for comparison with masks
-    by component. Threshold 0 is the mean.
+    by component. Threshold 0 is the mean. The kept share counts directions, and not what they weigh: it is
+    the share of the directions with a gradient that are kept, the same for every parameter.
 
     Args:
         agreement_threshold: tau in [0, 1]; the comparison is inclusive.
@@ -34,12 +35,24 @@ class GramAgreement(Weighting):
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """Return the weights, also for many Gram matrices ``[..., E, E]`` at once."""
         assert gram is not None, "gathered because needs_rows is set"
+        vectors, there, agrees = self._directions(gram)
+        kept = vectors * (agrees & there)[..., None, :]
+        weights: Tensor = (kept @ vectors.sum(-2)[..., None]).squeeze(-1).to(gram) / gram.shape[-1]
+        return weights
+
+    def kept_share(self, gram: Tensor | None) -> Tensor:
+        """Return the share of kept directions; without any gradient it is that of the AND-mask, 0."""
+        assert gram is not None, "gathered because needs_rows is set"
+        if self.agreement_threshold == 0:
+            return gram.new_ones(gram.shape[:-2])
+        _, there, agrees = self._directions(gram)
+        return ((agrees & there).sum(-1) / there.sum(-1).clamp_min(1)).to(gram)
+
+    def _directions(self, gram: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The directions ``[..., E, E]`` as columns, which have a gradient, and which agree ``[..., E]``."""
         # In double precision, because the signs of small numbers decide.
         values, vectors = torch.linalg.eigh(gram.double())
-        n = gram.shape[-1]
         # A direction in which the gradients have nothing but rounding has no votes.
         there = values > values[..., -1:] * 1e-12
-        agrees = vectors.sign().sum(-2).abs() >= votes_required(n, self.agreement_threshold)
-        kept = vectors * (agrees & there)[..., None, :]
-        weights: Tensor = (kept @ vectors.sum(-2)[..., None]).squeeze(-1).to(gram) / n
-        return weights
+        required = votes_required(gram.shape[-1], self.agreement_threshold)
+        return vectors, there, vectors.sign().sum(-2).abs() >= required

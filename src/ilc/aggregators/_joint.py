@@ -12,6 +12,9 @@ from ilc.aggregators._base import Aggregator, Combined
 from ilc.aggregators._statistics import GradientStatistics
 from ilc.errors import UserError
 
+JointLoss = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Sequence[Tensor]]
+"""The loss, the penalty of each environment and, from a mask, the kept share of each parameter (0-d)."""
+
 
 class EnvironmentsInStep(Protocol):
     """The environments of one step. If several processes share the step, this one has E' of all E.
@@ -53,18 +56,20 @@ class JointAggregator(Aggregator):
     needs_rows: ClassVar[bool] = False
     """Whether ``loss`` uses the rows. ``vectorized`` then computes them by one more backward pass."""
 
-    def loss(self, environments: EnvironmentsInStep) -> tuple[Tensor, Tensor]:
+    def loss(self, environments: EnvironmentsInStep) -> JointLoss:
         """Return this process's part of the loss, a scalar. The gradients of all parts add up to the update.
 
         Returns:
-            The loss, and the penalty ``[E']`` to report for each environment, detached.
+            The loss, and the penalty ``[E']`` to report for each environment, detached. An aggregator that
+            drops something adds the kept share of each parameter, in the order of ``parameters``.
         """
         raise NotImplementedError
 
     def combine(self, statistics: GradientStatistics) -> Combined:
-        """Return the finished update; no component is masked."""
+        """Return the finished update, and the kept share that came with the loss or else 1."""
         update = statistics.total / statistics.n_environments
-        return Combined(update, update.new_ones(()))
+        share = statistics.kept_share
+        return Combined(update, update.new_ones(()) if share is None else share.to(update))
 
     def __call__(self, gradients: Tensor) -> Tensor:
         """Refuse, because stacked gradients do not include the risks.
@@ -89,15 +94,22 @@ class Weighting(JointAggregator):
         """
         raise NotImplementedError
 
-    def loss(self, environments: EnvironmentsInStep) -> tuple[Tensor, Tensor]:
+    def kept_share(self, gram: Tensor | None) -> Tensor | None:
+        """Return the kept share ``[...]`` of the same Gram matrix; None if the weights drop nothing."""
+        return None
+
+    def loss(self, environments: EnvironmentsInStep) -> JointLoss:
         """Return this process's part of the weighted sum of the losses."""
         gram = None
         if self.needs_rows:
             rows = environments.gather(environments.rows())
             gram = rows @ rows.T
         weights = self.weights(environments.gather(environments.risks), gram)
-        return (environments.local_part(weights) * environments.losses).sum(), environments.risks.new_zeros(
-            len(environments.risks)
+        loss = (environments.local_part(weights) * environments.losses).sum()
+        penalties = environments.risks.new_zeros(len(environments.risks))
+        share = self.kept_share(gram)
+        return (
+            (loss, penalties) if share is None else (loss, penalties, [share] * len(environments.parameters))
         )
 
 

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from ilc.aggregators._and_mask import AndMask
-from ilc.aggregators._base import check_threshold
-from ilc.aggregators._joint import EnvironmentsInStep, JointAggregator
+from ilc.aggregators._base import Combined, check_threshold, votes_required
+from ilc.aggregators._joint import EnvironmentsInStep, JointAggregator, JointLoss
+from ilc.aggregators._statistics import GradientStatistics
 
 
 class LayerAgreement(JointAggregator):
@@ -18,7 +19,8 @@ class LayerAgreement(JointAggregator):
     environments vote on the components of ``U^T G_e V``, and the kept part is rotated back. The basis is that
     of Shampoo (arXiv 1802.09568) and SOAP (arXiv 2409.11321), over the environments of one step. The vote in
     this basis is ours. For a linear model with one output the result is that of ``GramAgreement``. Biases and
-    other vectors are masked by component. Threshold 0 is the mean.
+    other vectors are masked by component. Threshold 0 is the mean. The kept share counts components in that
+    basis, without those in which the gradients have nothing but rounding.
 
     Args:
         agreement_threshold: tau in [0, 1]; the comparison is inclusive.
@@ -33,24 +35,50 @@ class LayerAgreement(JointAggregator):
         self.agreement_threshold = check_threshold(agreement_threshold)
         self._mask = AndMask(agreement_threshold)
 
-    def loss(self, environments: EnvironmentsInStep) -> tuple[Tensor, Tensor]:
+    def loss(self, environments: EnvironmentsInStep) -> JointLoss:
         """Return the sum of the products of parameters and updates. Its gradient is the update."""
         rows = environments.gather(environments.rows())
         parts = torch.split(rows, [p.numel() for p in environments.parameters], 1)
-        of_tensors = zip(environments.parameters, parts, strict=True)
-        products = [(p * self.update(part.reshape(-1, *p.shape))).sum() for p, part in of_tensors]
+        of_tensors = list(zip(environments.parameters, parts, strict=True))
+        each = [self.masked(part.reshape(-1, *p.shape)) for p, part in of_tensors]
+        products = [(p * one.update).sum() for p, one in zip(environments.parameters, each, strict=True)]
         # Every process computes the whole update, so each counts with its share of the environments.
         share = len(environments.losses) / environments.n_environments
-        return share * torch.stack(products).sum(), environments.risks.new_zeros(len(environments.risks))
+        penalties = environments.risks.new_zeros(len(environments.risks))
+        return share * torch.stack(products).sum(), penalties, [one.kept_share for one in each]
 
     def update(self, gradients: Tensor) -> Tensor:
         """The update ``[*shape]`` of one tensor from gradients ``[E, *shape]``."""
+        return self.masked(gradients).update
+
+    def masked(self, gradients: Tensor) -> Combined:
+        """The update of one tensor from gradients ``[E, *shape]``, and its kept share."""
         if gradients.ndim < 3:
-            return self._mask(gradients)
+            return self._masked_by_component(gradients)
         matrices = gradients.flatten(2)
         left, right = _eigenvectors(matrices @ matrices.mT), _eigenvectors(matrices.mT @ matrices)
-        kept = self._mask(left.mT @ matrices @ right)
-        return (left @ kept @ right.mT).view_as(gradients[0])
+        turned = left.mT @ matrices @ right
+        kept, share = self._masked_by_component(turned)
+        if self.agreement_threshold > 0:
+            there = _more_than_rounding(turned)
+            agrees = turned.sign().sum(0).abs() >= votes_required(len(turned), self.agreement_threshold)
+            share = (agrees & there).sum() / there.sum().clamp_min(1)
+        return Combined((left @ kept @ right.mT).view_as(gradients[0]), share.to(kept))
+
+    def _masked_by_component(self, gradients: Tensor) -> Combined:
+        statistics = GradientStatistics.zeros(gradients[0]).add_(gradients)
+        update, share = self._mask.combine(statistics)
+        return Combined(update.to(gradients.dtype), share)
+
+
+def _more_than_rounding(turned: Tensor) -> Tensor:
+    """Which components of ``[E, out, in]`` are not zero up to the rounding of the rotations."""
+    sizes: Tensor = turned.square().sum(0).sqrt()
+    # The rounding of a sum of n terms grows like the root of n. That of an eigenvector is larger if its
+    # eigenvalue is small; a millionth is where ``GramAgreement`` ends, too.
+    share = max(1e-6, max(turned.shape[1:]) ** 0.5 * torch.finfo(turned.dtype).eps)
+    there: Tensor = sizes > share * sizes.square().sum().sqrt()
+    return there
 
 
 def _eigenvectors(second_moments: Tensor) -> Tensor:

@@ -37,6 +37,7 @@ class GradientStatistics:
             it minus infinity, so that the geometric mean is zero.
         square_sum: the sum of the squared gradients, or None if the aggregator does not need it.
         magnitude_sum: the sum of |gradient|, or None if the aggregator does not need it.
+        kept_share: the kept share that a ``JointAggregator`` returned with its loss, or None.
     """
 
     n_environments: int
@@ -45,6 +46,7 @@ class GradientStatistics:
     log_sum: Tensor | None = None
     square_sum: Tensor | None = None
     magnitude_sum: Tensor | None = None
+    kept_share: Tensor | None = None
 
     @classmethod
     def zeros(cls, like: Tensor, also: Sequence[str] = ()) -> GradientStatistics:

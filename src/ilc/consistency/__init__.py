@@ -17,12 +17,15 @@ from ilc.consistency._hessian_means import (
 )
 from ilc.consistency._network import environment_losses
 from ilc.consistency._score import consistency_score
+from ilc.consistency._score_solution import score_solution
 from ilc.consistency._second_order import hessian_vector, quadratic
+from ilc.consistency._solution_score import SolutionScore
 
 __all__ = [
     "Consistency",
     "LearningConsistency",
     "Loss",
+    "SolutionScore",
     "arithmetic_mean",
     "consistency_score",
     "diagonal_geometric_mean",
@@ -33,5 +36,6 @@ __all__ = [
     "invariant_learning_consistency",
     "karcher_mean",
     "quadratic",
+    "score_solution",
     "search",
 ]

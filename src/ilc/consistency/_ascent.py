@@ -18,6 +18,7 @@ from torch.func import grad_and_value, vmap
 from ilc._seeding import generator_for
 from ilc.consistency._consistency import Consistency, check_arguments, worst_pair
 from ilc.consistency._derivatives import Loss
+from ilc.consistency._parts import Parts, Progress
 from ilc.errors import UserError
 
 _POINTS_PER_STEP = 8
@@ -32,6 +33,7 @@ def search(
     iterations: int = 200,
     radius: float = 1.0,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Consistency:
     """Projected ascent from many starts for every pair of environments; for small models.
 
@@ -44,6 +46,8 @@ def search(
         iterations: the number of ascent steps per start. In an unbounded region the result grows with it.
         radius: the longest first step, in units of the parameters.
         seed: the seed of the random rays.
+        progress: called with the number of finished parts and of all parts. A part is the way from theta* to
+            the border of an environment's region, or the ascent of a pair of environments.
 
     Raises:
         UserError: as for ``consistency_score``; or a loss cannot be vectorized.
@@ -59,11 +63,12 @@ def search(
     n = len(losses)
     values = torch.zeros(n, n, dtype=torch.float64)
     best, step = -1.0, torch.zeros_like(theta_star)
+    count = Parts(n, progress)
     for e in range(n):
         region = _Region(losses[e], theta_star, epsilon)
-        entered = region.walk_along(theta_star, rays, radius)
+        entered = count.done(region.walk_along(theta_star, rays, radius))
         for other in range(n):
-            reached = _climb(region, losses[other], entered, iterations, radius)
+            reached = count.done(_climb(region, losses[other], entered, iterations, radius))
             gaps = (vmap(losses[other])(reached) - region.reference).abs()
             gap, where = float(gaps.max()), int(gaps.argmax())
             values[e, other] = gap

@@ -11,8 +11,11 @@ from torch import Tensor
 from ilc.consistency._ascent import search
 from ilc.consistency._consistency import Consistency, check_minimum
 from ilc.consistency._derivatives import Loss
-from ilc.consistency._second_order import PARTIAL_DAMPING, hessian_vector, quadratic
+from ilc.consistency._second_order import hessian_vector, quadratic
 from ilc.errors import UserError
+
+_FLAT = 1e-2
+"""Negative curvature up to this share of the largest one counts as flat, if no damping is given."""
 
 
 def consistency_score(
@@ -47,5 +50,5 @@ def consistency_score(
     if unknown:
         raise UserError(f"method {method!r} has no option {unknown[0]!r}: its options are {', '.join(known)}")
     found = methods[method](losses, theta_star, epsilon, **options)
-    check_minimum(found.negative_curvature, options.get("damping") or PARTIAL_DAMPING, theta_star.dtype)
+    check_minimum(found.negative_curvature, options.get("damping") or _FLAT, theta_star.dtype)
     return found.score

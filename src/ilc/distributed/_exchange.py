@@ -59,7 +59,7 @@ def summed(
         whole = unpacked(votes[0], sum(t.numel() for t in like), n_environments)
         signs = [view.to(t.dtype) for view, t in zip(_views(whole, like), like, strict=True)]
     found = {
-        name: GradientStatistics(n_environments, total, sign)
+        name: GradientStatistics(n_environments, total, sign, kept_share=statistics[name].kept_share)
         for name, total, sign in zip(statistics, totals, signs, strict=True)
     }
     for which in also:

@@ -24,8 +24,9 @@ class BackwardResult:
     Attributes:
         risks: the risk of each environment, ``[E]``, detached; ``[1]`` for ``pooled``.
         penalties: what an ``Objective`` adds to each risk, ``[E]``, unscaled; zero for other losses.
-        kept_share: the share of kept components of each trainable parameter, as 0-d tensors by name. They
-            stay on the device, because reading one would wait for the device.
+        kept_share: the share of kept components of each trainable parameter, as 0-d tensors by name.
+            ``ilc.aggregators.Combined`` says what is counted. They stay on the device, because reading one
+            would wait for the device.
         overall_kept_share: the share of kept components over all trainable parameters, a 0-d tensor.
     """
 

@@ -101,8 +101,12 @@ def gradients_of_step(
     counts: Sequence[int] | None = None,
     processes: Processes = ONE_PROCESS,
     votes: bool = True,
+    instead: Callable[..., EnvironmentGradients] | None = None,
 ) -> EnvironmentGradients:
-    """Do the same as ``environment_gradients``; without ``votes``, only sum the examples' gradients."""
+    """Do the same as ``environment_gradients``; without ``votes``, only sum the examples' gradients.
+
+    ``instead`` takes the place of a way per example. Everything that this way checks is checked before.
+    """
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
     check_aggregator(aggregator)
@@ -132,6 +136,8 @@ def gradients_of_step(
             counts=counts,
             processes=processes,
         )
+    elif instead is not None:
+        way = instead
     elif not votes and what_acts_on_gradients(model) is None:
         way = example_sum_only
     elif gradients == "vectorized":

@@ -53,7 +53,14 @@ def checked_aggregator(aggregator: Aggregator | None, inputs: Any, targets: Any)
 
 def check_model(model: nn.Module) -> None:
     """Raise UserError for DataParallel and similar wrappers."""
-    # The check is by name, because an import of the distributed wrappers takes time and warns.
+    # The checks are by name, because an import of the distributed wrappers takes time and warns.
+    wrapper = f"{type(model).__module__}.{type(model).__name__}"
+    if wrapper.startswith(("torch.distributed.fsdp.fully_sharded_data_parallel.", "deepspeed.")):
+        raise UserError(
+            f"{type(model).__name__} keeps parameters in pieces and gradients of its own, so that no "
+            "environment can vote: give the model from before it was wrapped, and use "
+            "ilc.distributed.backward for several processes"
+        )
     if type(model).__module__.startswith(("torch.nn.parallel.", "torch.distributed.")):
         raise UserError(
             f"{type(model).__name__} splits batches or averages gradients before any environment can vote: "

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from ilc.aggregators import GradientStatistics
 from ilc.gradients._environment import dense
+
+
+class AddedUp(Protocol):
+    """What gradients are added to, such as ``GradientStatistics``."""
+
+    def add_(self, gradients: Tensor, /) -> object:
+        """Add the gradients ``[k, *shape]`` of k more examples."""
 
 
 def add_own_gradients(
     losses: Tensor,
     parameters: Sequence[Tensor],
-    statistics: Sequence[GradientStatistics],
+    statistics: Sequence[AddedUp],
     chunk_size: int = 1,
     keep_graph: bool = False,
 ) -> None:

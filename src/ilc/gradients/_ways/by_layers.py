@@ -19,11 +19,13 @@ from ilc.gradients._environment import (
 )
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
+from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
+from ilc.gradients._example_terms.watched_uses import Collect
 from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.findings import all_findings
-from ilc.objectives import ObjectiveFunction
+from ilc.objectives import Objective, ObjectiveFunction
 
 # The rules of these layers allow any axes between environment and features.
 _KINDS = (nn.Linear, nn.LayerNorm, nn.Embedding)
@@ -43,31 +45,51 @@ def by_layers(
         NoLayerError: a parameter belongs to no layer with a rule, or to a layer that is used twice.
     """
     trainable = trainable_parameters(model)
-    layers = layers_with_rules(model)
-    shape = inputs.shape[:2]
+    n = inputs.shape[0]
     statistics: dict[str, GradientStatistics] = {}
-    starts: list[GradientEdge] = []
 
-    def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
-        terms = RULES[type(layer)](layer, _by_environment(x, shape), _by_environment(delta, shape))
-        for key, name in layers[layer].items():
-            statistics[name] = summed(terms[key], trainable[name], shape[0], also)
+    def collect(name: str, terms: ExampleTerms | RankOneTerms) -> None:
+        statistics[name] = summed(terms, trainable[name], n, also)
 
-    with watched(layers, None, collect, starts) as calls:
-        outputs = outputs_of(model, inputs.detach().flatten(0, 1))
-        if missing := trainable.keys() - calls.followed_names():
-            raise NoLayerError(min(missing))
-        each = vmap(lambda out, y: scalar_objective(value_of(loss_fn, out, y)), randomness="different")
-        objectives = each(_by_environment(outputs, shape), targets)
-        checked_risk(objectives.loss.sum())
-        if starts:  # Without any, no layer is trained.
-            torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
+    objectives = terms_of_environments(model, loss_fn, inputs, targets, collect)
     for name, p in trainable.items():
         if name not in statistics:  # The layer was called, but the risk does not reach it: it has no vote.
-            statistics[name] = GradientStatistics.of_zeros(shape[0], p, also)
+            statistics[name] = GradientStatistics.of_zeros(n, p, also)
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
     return EnvironmentGradients(risks, ordered, penalties)
+
+
+def terms_of_environments(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, collect: Collect
+) -> Objective:
+    """Make one pass that brings the environments' terms of each parameter to ``collect``.
+
+    Returns:
+        The objectives of the environments ``[E]``.
+
+    Raises:
+        NoLayerError: as for ``by_layers``.
+    """
+    layers = layers_with_rules(model)
+    shape = inputs.shape[:2]
+    starts: list[GradientEdge] = []
+
+    def collect_layer(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
+        terms = RULES[type(layer)](layer, _by_environment(x, shape), _by_environment(delta, shape))
+        for key, name in layers[layer].items():
+            collect(name, terms[key])
+
+    with watched(layers, None, collect_layer, starts) as calls:
+        outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        if missing := trainable_parameters(model).keys() - calls.followed_names():
+            raise NoLayerError(min(missing))
+        each = vmap(lambda out, y: scalar_objective(value_of(loss_fn, out, y)), randomness="different")
+        objectives: Objective = each(_by_environment(outputs, shape), targets)
+        checked_risk(objectives.loss.sum())
+        if starts:  # Without any, no layer is trained.
+            torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
+    return objectives
 
 
 def _by_environment(values: Tensor, shape: torch.Size) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
@@ -12,16 +12,18 @@ from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
-from ilc.gradients._example_terms.rules import RULES, WRITTEN_OUT
+from ilc.gradients._example_terms.rules import RULES, WRITTEN_OUT, Rule
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
+from ilc.gradients._example_terms.watched_uses import Collect
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
+from ilc.gradients._passes.own_gradients import AddedUp
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.routes import routes
 from ilc.gradients._ways.without_rule import votes_without_rule
-from ilc.objectives import ObjectiveFunction
+from ilc.objectives import Objective, ObjectiveFunction
 
 
 def example_share(
@@ -81,37 +83,71 @@ def shares(
 ) -> EnvironmentGradients:
     """Do the same; a parameter that needs a backward pass for each example gets one, whatever mixes them."""
     trainable = trainable_parameters(model)
-    layers = layers_with_rules(model, without=routes(model, loss_fn).without_rule())
     n = len(inputs)
     statistics: dict[str, GradientStatistics] = {}
-    starts: list[GradientEdge] = []
-    last_pass = False
 
-    def collect(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
-        if not last_pass:
-            return
-        terms = (WRITTEN_OUT if written_out else RULES)[type(layer)](layer, x, delta)
-        for key, name in layers[layer].items():
-            collect_terms(name, terms[key])
-
-    def collect_terms(name: str, terms: ExampleTerms | RankOneTerms) -> None:
+    def collect(name: str, terms: ExampleTerms | RankOneTerms) -> None:
         statistics[name] = summed(terms, trainable[name], n, also, in_order=written_out)
 
-    with watched(layers, n, collect, starts) as calls:
-        outputs = outputs_of(model, inputs.detach().flatten(0, 1))
-        objectives = losses_of_examples(model, loss_fn, outputs, targets)
-        calls.end()
-        others = {name: p for name, p in trainable.items() if name not in calls.followed_names()}
-        rest = votes_without_rule(
-            model, loss_fn, inputs, outputs, objectives.loss, others, collect_terms, also
-        )
-        last_pass = True
-        # The gradients of the weights are not requested, so autograd does not compute them again.
-        rest.differentiate(objectives.loss.sum(), starts)
-    statistics |= rest.exact
+    rules = WRITTEN_OUT if written_out else RULES
+    objectives, exact = terms_of_examples(model, loss_fn, inputs, targets, collect, rules, also)
+    statistics |= exact
     for name, p in trainable.items():
         if name not in statistics:  # The risk does not reach it: it has no vote.
             statistics[name] = GradientStatistics.of_zeros(n, p, also)
     ordered = {name: statistics[name] for name in trainable}
     risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
     return EnvironmentGradients(risks, ordered, penalties)
+
+
+def terms_of_examples(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Values,
+    targets: Values,
+    collect: Collect,
+    rules: Mapping[type[nn.Module], Rule] = RULES,
+    also: Sequence[str] = (),
+    sums_of: Callable[[str, Tensor], AddedUp] | None = None,
+) -> tuple[Objective, dict[str, GradientStatistics]]:
+    """Make one forward and one backward pass that bring the terms of each parameter to ``collect``.
+
+    Args:
+        model: as for ``example_share``.
+        loss_fn: as for ``example_share``.
+        inputs: ``[E, 1, ...]``.
+        targets: ``[E, 1, ...]``.
+        collect: called with the name and the terms of a parameter when the backward pass has reached it.
+        rules: the rules of layers.
+        also: sums that the aggregator needs besides the usual ones.
+        sums_of: as for ``votes_without_rule``.
+
+    Returns:
+        The objectives of the examples ``[E]``, and statistics of the parameters that had a backward pass for
+        each example, which are not collected.
+    """
+    layers = layers_with_rules(model, without=routes(model, loss_fn).without_rule())
+    n = len(inputs)
+    starts: list[GradientEdge] = []
+    last_pass = False
+
+    def collect_layer(layer: nn.Module, x: Tensor, delta: Tensor) -> None:
+        if not last_pass:
+            return
+        terms = rules[type(layer)](layer, x, delta)
+        for key, name in layers[layer].items():
+            collect(name, terms[key])
+
+    with watched(layers, n, collect_layer, starts) as calls:
+        outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        objectives = losses_of_examples(model, loss_fn, outputs, targets)
+        calls.end()
+        followed = calls.followed_names()
+        others = {name: p for name, p in trainable_parameters(model).items() if name not in followed}
+        rest = votes_without_rule(
+            model, loss_fn, inputs, outputs, objectives.loss, others, collect, also, sums_of=sums_of
+        )
+        last_pass = True
+        # The gradients of the weights are not requested, so autograd does not compute them again.
+        rest.differentiate(objectives.loss.sum(), starts)
+    return objectives, rest.exact

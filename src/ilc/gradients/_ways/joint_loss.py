@@ -89,7 +89,7 @@ def joint_loss_gradients(
     )
     if len(graphs):
         check_graph(torch.stack(tuple(graphs)).sum(), model)
-    loss, added = aggregator.loss(environments)
+    loss, added, *shares = aggregator.loss(environments)
     found = [torch.zeros_like(p) for p in everything]
     if loss.requires_grad:
         found = list(differentiated_all(loss, everything, create_graph=False))
@@ -105,6 +105,9 @@ def joint_loss_gradients(
         name: GradientStatistics.without_votes(len(inputs), gradient * n)
         for name, gradient in zip(parameters, found, strict=True)
     }
+    for each in shares:
+        for one, share in zip(statistics.values(), each, strict=True):
+            one.kept_share = share.detach()
     return EnvironmentGradients(risks, statistics, penalties + added)
 
 

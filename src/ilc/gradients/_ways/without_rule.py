@@ -16,7 +16,7 @@ from ilc.gradients._example_terms.parameter_uses import Use, uses_of
 from ilc.gradients._example_terms.watched_uses import Collect, WatchedUses
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.graph import check_graph
-from ilc.gradients._passes.own_gradients import add_own_gradients
+from ilc.gradients._passes.own_gradients import AddedUp, add_own_gradients
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.routes import routes
@@ -62,6 +62,7 @@ def votes_without_rule(
     collect: Collect,
     also: Sequence[str],
     surroundings: Callable[[], AbstractContextManager[object]] = nullcontext,
+    sums_of: Callable[[str, Tensor], AddedUp] | None = None,
 ) -> WithoutRule:
     """Find how the votes for these parameters are made, and make those that need passes of their own.
 
@@ -75,6 +76,7 @@ def votes_without_rule(
         collect: called with the name and the terms of a parameter in the backward pass.
         also: sums that the aggregator needs besides the usual ones.
         surroundings: what has to surround a pass so that it makes the same graph as this one.
+        sums_of: makes what the gradients of a parameter's own passes are added to, instead of statistics.
     """
     known, n = routes(model, loss_fn), len(losses)
     if parameters:
@@ -95,7 +97,8 @@ def votes_without_rule(
     exact = {name: p for name, p in parameters.items() if name in known.passes}
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in exact.items()}
     if exact:
-        add_own_gradients(losses, list(exact.values()), list(statistics.values()), keep_graph=True)
+        sums = [statistics[name] if sums_of is None else sums_of(name, p) for name, p in exact.items()]
+        add_own_gradients(losses, list(exact.values()), sums, keep_graph=True)
     watched = WatchedUses({name: uses[name] for name in by_uses}, by_uses, n, collect)
     return WithoutRule(watched, statistics, [get_gradient_edge(p) for p in exact.values()])
 

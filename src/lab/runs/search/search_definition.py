@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ilc.errors import UserError
@@ -93,3 +94,23 @@ class SearchDefinition:
         if not self.was_default:  # It is not in the content of searches that began before there was this key.
             del values["was_default"]
         return {**values, "fixed": list(self.fixed)}
+
+
+def with_overrides(definition: SearchDefinition, overrides: Sequence[str]) -> SearchDefinition:
+    """Return the search with other fixed overrides; each replaces the one of the same key.
+
+    Raises:
+        UserError: an override is not ``KEY=VALUE``, or its key is one that the search varies.
+    """
+    own = {_key(text): text for text in overrides}
+    for key, text in own.items():
+        if "=" not in text:
+            raise UserError(f"an override must be KEY=VALUE, got {text!r}")
+        if key in definition.space:
+            raise UserError(f"search {definition.name} varies {key}, so {text} cannot hold for all trials")
+    kept = [text for text in definition.fixed if _key(text) not in own]
+    return replace(definition, fixed=(*kept, *own.values()))
+
+
+def _key(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0]

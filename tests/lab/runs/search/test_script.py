@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from lab.runs.search.search_definition import with_overrides
+
 SEARCH = """
 fixed: [experiment=spirals, dataset.examples_per_environment=32, dataset.batch_size=16, trainer.max_epochs=1]
 space: {optimizer.lr: {choice: [1e-3]}}
@@ -24,6 +26,9 @@ trials: 1
         (SEARCH.replace("optimizer.lr", "optimizer.rate"), [], "optimizer.rate"),
         (SEARCH.replace("OBJECTIVE", "test/kl"), [], "its runs do not have the metric test/kl"),
         (SEARCH, ["--export", "--output", "OUTPUT"], "no trial has completed yet"),
+        (SEARCH, ["optimizer.lr=1"], "varies optimizer.lr, so optimizer.lr=1 cannot hold for all trials"),
+        (SEARCH, ["seed"], "an override must be KEY=VALUE, got 'seed'"),
+        (SEARCH, ["seed=1", "--export"], "leave out the overrides"),
     ],
 )
 def test_mistakes_are_readable(
@@ -43,3 +48,16 @@ def test_mistakes_are_readable(
     assert done.stderr.startswith("Error: ")
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_another_search_needs_a_folder_of_its_own(script_here: Any) -> None:
+    done = script_here("search", "spirals/l1", "seed=1")
+    assert done.returncode == 1
+    assert "another search than spirals/l1: give it a folder with --output" in done.stderr
+
+
+def test_an_override_replaces_the_one_of_the_file(definition: Any) -> None:
+    changed = with_overrides(definition("seed=1"), ["seed=2", "dataset.n_environments=8"])
+    assert [text for text in changed.fixed if text.startswith("seed=")] == ["seed=2"]
+    assert changed.fixed[-1] == "dataset.n_environments=8"
+    assert changed.name == "tiny"

@@ -1,0 +1,115 @@
+"""Environments that vote in Lightning's automatic optimisation."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch import Tensor
+
+from ilc.aggregators import Aggregator
+from ilc.errors import UserError
+from ilc.gradients import BackwardResult
+from ilc.gradients._batches import Batch
+from ilc.gradients._ways.of_losses import Loss
+from ilc.integrations._scaled import scaled
+from ilc.integrations._update import Update
+
+# An attribute that differs from step to step would look like a change of the model.
+_updates: WeakKeyDictionary[Any, Update] = WeakKeyDictionary()
+
+
+class EnvironmentModule:
+    """What a ``LightningModule`` needs beside it, so that its environments vote.
+
+    Put it first and set ``aggregator``; ``training_step`` returns ``self.vote(...)``::
+
+        class Net(EnvironmentModule, LightningModule):
+            aggregator = AndMask(agreement_threshold=0.8)
+
+            def training_step(self, batch, batch_idx):
+                inputs, targets = batch  # [E, N, ...]
+                return self.vote(nn.functional.cross_entropy, inputs, targets)
+
+    Accumulation, clipping, schedules and mixed precision are those of Lightning's ``Trainer``. With
+    ``accumulate_grad_batches`` the update is that of all environments of these batches, of which each has one
+    vote. With ``automatic_optimization = False`` this class is not needed: call ``ilc.backward``.
+
+    Attributes:
+        aggregator: how the environments' gradients become one update.
+    """
+
+    aggregator: Aggregator
+
+    @property
+    def result(self) -> BackwardResult | None:
+        """What ``ilc.backward`` returns, for the last update; None before the first."""
+        return _updates[self].result if self in _updates else None
+
+    def vote(
+        self: Any,
+        loss_fn: Loss,
+        inputs: Batch = None,
+        targets: Batch = None,
+        gradients: str = "vectorized",
+    ) -> Tensor:
+        """Let the environments of a batch vote; ``.grad`` is filled when Lightning's backward pass comes.
+
+        Args:
+            loss_fn: as for ``ilc.backward``; the model is this module, with its ``forward``.
+            inputs: as for ``ilc.backward``.
+            targets: as for ``ilc.backward``.
+            gradients: as for ``ilc.backward``.
+
+        Returns:
+            The mean of the risks, detached: what ``training_step`` returns.
+
+        Raises:
+            UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; there is no
+                aggregator; the module optimises by hand; or the strategy is not that of one device.
+        """
+        self._check()
+        if self not in _updates:
+            _updates[self] = Update(self.aggregator)
+        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
+        last = self._is_last()
+        loss_fn = scaled(loss_fn, scaler)
+        risks: Tensor = _updates[self].collect(self, loss_fn, inputs, targets, gradients, last=last)
+        return risks.mean()
+
+    def backward(self: Any, loss: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Fill ``.grad`` in place of ``loss.backward()``; Lightning calls this.
+
+        Raises:
+            UserError: ``training_step`` did not let any environment vote.
+        """
+        if self not in _updates or loss.requires_grad:
+            raise UserError(
+                "training_step of an EnvironmentModule must return self.vote(loss_fn, inputs, targets), and "
+                "it returned a loss of its own, in which no environment can vote"
+            )
+        if self._is_last():
+            _updates[self].fill()
+
+    def _is_last(self: Any) -> bool:
+        """Whether an optimizer step follows this batch, by Lightning's own rule."""
+        return not self.trainer.fit_loop._should_accumulate()
+
+    def _check(self: Any) -> None:
+        if getattr(self, "aggregator", None) is None:
+            raise UserError(
+                f"{type(self).__name__} has no aggregator: set aggregator = AndMask(agreement_threshold=0.8) "
+                "in the class or in __init__"
+            )
+        if not self.automatic_optimization:
+            raise UserError(
+                "self.vote is for automatic optimisation, and this module sets automatic_optimization = "
+                "False: call ilc.backward(self, loss_fn, inputs, targets, aggregator) and step()"
+            )
+        strategy = type(self.trainer.strategy).__name__
+        if strategy != "SingleDeviceStrategy":
+            raise UserError(
+                f"{strategy} averages or shards gradients before the environments have voted: give the "
+                "Trainer devices=1 and strategy='auto', or set automatic_optimization = False and call "
+                "ilc.distributed.backward"
+            )

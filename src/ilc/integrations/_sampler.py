@@ -1,0 +1,70 @@
+"""An order of examples in which every batch has all environments."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+from torch.utils.data import Sampler
+
+from ilc.errors import UserError
+
+
+class EnvironmentSampler(Sampler[int]):
+    """Draw ``examples`` examples of the first environment, then of the second, and so on, then begin again.
+
+    With ``DataLoader(data, batch_size=E * examples, sampler=...)`` a batch is ``[E * examples, ...]``, and
+    ``batch.unflatten(0, (E, examples))`` has the environments. An epoch goes once through the largest
+    environment. A smaller environment begins again in a new order, and so does the largest at the end of the
+    epoch, so that all batches are whole. No example is left out.
+
+    Attributes:
+        environments: the label of each environment, in the order in which they first appear. This is their
+            order in every batch.
+
+    Args:
+        labels: the environment of each example: text, numbers, or a tensor ``[N]``.
+        examples: how many examples of each environment a batch has.
+        seed: of the order. Another epoch has another order, and the same seed repeats all of them.
+
+    Raises:
+        UserError: there is only one environment, or ``examples`` is below 1.
+    """
+
+    def __init__(self, labels: Sequence[Hashable] | Tensor, examples: int, seed: int = 0) -> None:
+        if examples < 1:
+            raise UserError(
+                f"a batch needs examples of each environment, got examples={examples}: give 1 or more"
+            )
+        members: dict[Hashable, list[int]] = {}
+        for i, label in enumerate(labels.tolist() if isinstance(labels, Tensor) else labels):
+            members.setdefault(label.item() if isinstance(label, Tensor) else label, []).append(i)
+        if len(members) < 2:
+            raise UserError(
+                f"the labels name {len(members)} environment, and one environment cannot disagree: give a "
+                "label to each example that tells at least two environments apart"
+            )
+        self.environments = list(members)
+        self._members = [torch.tensor(indices) for indices in members.values()]
+        self._examples, self._seed, self._epoch = examples, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose order comes next, as after a continued training."""
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        largest = max(map(len, self._members))
+        batches = -(-largest // self._examples)
+        return batches * self._examples * len(self._members)
+
+    def __iter__(self) -> Iterator[int]:
+        random = torch.Generator().manual_seed(self._seed * 1_000_003 + self._epoch)
+        self._epoch += 1
+        each = len(self) // len(self._members)
+        columns = []
+        for indices in self._members:
+            rounds = -(-each // len(indices))
+            orders = [indices[torch.randperm(len(indices), generator=random)] for _ in range(rounds)]
+            columns.append(torch.cat(orders)[:each].view(-1, self._examples))
+        yield from torch.stack(columns, dim=1).flatten().tolist()

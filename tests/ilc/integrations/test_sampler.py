@@ -1,0 +1,63 @@
+"""Every batch has all environments, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+
+from ilc.errors import UserError
+from ilc.integrations import EnvironmentSampler
+
+LABELS = ["b"] * 5 + ["a"] * 2 + ["c"] * 7 + ["b"] * 4
+
+
+def test_batches_have_all_environments_in_the_order_of_their_first_examples() -> None:
+    sampler = EnvironmentSampler(LABELS, examples=2)
+    assert sampler.environments == ["b", "a", "c"]
+    order = list(sampler)
+    assert len(order) == len(sampler) == 5 * 3 * 2  # The largest environment has nine examples.
+    for start in range(0, len(order), 6):
+        assert [LABELS[i] for i in order[start : start + 6]] == ["b", "b", "a", "a", "c", "c"]
+
+
+def test_all_examples_are_drawn_and_none_of_an_environment_twice_more_often_than_another() -> None:
+    drawn = Counter(EnvironmentSampler(LABELS, examples=2, seed=5))
+    assert drawn.keys() == set(range(len(LABELS)))
+    for label in "abc":
+        counts = [drawn[i] for i, one in enumerate(LABELS) if one == label]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_epochs_differ_and_repeat_with_the_seed() -> None:
+    sampler = EnvironmentSampler(LABELS, examples=2, seed=3)
+    orders = [list(sampler) for _ in range(4)]
+    assert all(one != other for one, other in pairwise(orders))
+    again = EnvironmentSampler(LABELS, examples=2, seed=3)
+    again.set_epoch(2)
+    assert list(again) == orders[2]
+    assert list(EnvironmentSampler(LABELS, examples=2, seed=4)) != orders[0]
+
+
+def test_labels_may_be_numbers_and_tensors() -> None:
+    numbers = ["abc".index(label) for label in LABELS]
+    expected = list(EnvironmentSampler(LABELS, 2))
+    for labels in (numbers, torch.tensor(numbers), list(torch.tensor(numbers))):
+        assert list(EnvironmentSampler(labels, 2)) == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "examples", "message"),
+    [
+        (["a"] * 5, 2, "the labels name 1 environment, and one environment cannot disagree"),
+        ([], 2, "the labels name 0 environment"),
+        (LABELS, 0, "a batch needs examples of each environment, got examples=0"),
+    ],
+)
+def test_wrong_labels_are_one_line(labels: Any, examples: int, message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
+        EnvironmentSampler(labels, examples)
+    assert "\n" not in str(error.value)
