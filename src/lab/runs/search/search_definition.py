@@ -109,7 +109,8 @@ def with_overrides(definition: SearchDefinition, overrides: Sequence[str]) -> Se
         if key in definition.space:
             raise UserError(f"search {definition.name} varies {key}, so {text} cannot hold for all trials")
     kept = [text for text in definition.fixed if _key(text) not in own]
-    return replace(definition, fixed=(*kept, *own.values()))
+    was_default = tuple(text for text in definition.was_default if _key(text) not in own)
+    return replace(definition, fixed=(*kept, *own.values()), was_default=was_default)
 
 
 def _key(override: str) -> str:
