@@ -19,6 +19,7 @@ LIBRARY = {
     "diagnosis",
     "gradients",
     "kernels",
+    "lora",
     "objectives",
     "optim",
     "distributed",

@@ -26,6 +26,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
+@pytest.mark.slow
 def test_snippets_of_the_gradients_page(root: Path) -> None:
     """Each stands alone and holds assertions of its own."""
     snippets = blocks(root / "docs" / "gradients.md", "python")
@@ -48,6 +49,7 @@ def test_pages_with_a_printed_answer(root: Path, page: str, capsys: pytest.Captu
     assert all("assert " in snippet for snippet in (first, *others))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(5))
 def test_snippets_of_the_batches_page(root: Path, number: int) -> None:
     """The first one needs transformers, which imports torchvision where it is installed."""
@@ -58,6 +60,17 @@ def test_snippets_of_the_batches_page(root: Path, number: int) -> None:
         import_torchvision()
     assert "assert " in snippets[number]
     exec(compile(snippets[number], "batches.md", "exec"), {})
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")
+def test_snippet_of_the_transformers_page(root: Path) -> None:
+    import_torchvision()
+    for name in ("transformers", "peft"):
+        pytest.importorskip(name)
+    (snippet,) = blocks(root / "docs" / "transformers.md", "python")
+    assert "assert " in snippet
+    exec(compile(snippet, "transformers.md", "exec"), {})
 
 
 def executed(root: Path, page: str, name: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     *(
         f"tests/ilc/{room}"
-        for room in ("aggregators", "diagnosis", "gradients", "objectives", "optim", "verification")
+        for room in ("aggregators", "diagnosis", "gradients", "lora", "objectives", "optim", "verification")
     ),
     "tests/packaging/test_public_names.py",
     "tests/packaging/test_snippets.py",
@@ -151,9 +151,10 @@ def test(python: Path, wheel: Path) -> None:
     version, place = answer.split(maxsplit=1)
     assert place.startswith(str(python.parents[1])), f"what is tested is not the wheel but {place}"
     pip(python, "install", "--constraint", ROOT / "requirements.txt", "pytest", "hypothesis")
-    # Some tests of the library train networks of the laboratory, which need torch alone, too.
+    # Some tests train networks of the laboratory, or share a layer. Both need torch alone, too.
     beside = python.parents[1] / "beside"
-    shutil.copytree(ROOT / "src" / "lab", beside / "lab")
+    for shared in (ROOT / "src" / "lab", ROOT / "tests" / "change_of_basis"):
+        shutil.copytree(shared, beside / shared.name)
     environment = outside() | {"PYTHONPATH": str(beside)}
     began = time.monotonic()
     if subprocess.run([python, *PYTEST, *TESTS], cwd=ROOT, env=environment, check=False).returncode != 0:

@@ -13,7 +13,10 @@ import pytest
 
 import ilc
 
-ROOMS = ("ilc.aggregators", "ilc.diagnosis", "ilc.gradients", "ilc.objectives", "ilc.optim", "ilc.kernels")
+ROOMS = (
+    *("ilc.aggregators", "ilc.diagnosis", "ilc.gradients", "ilc.kernels"),
+    *("ilc.lora", "ilc.objectives", "ilc.optim"),
+)
 
 
 def loaded_by(code: str, after: str = "pass") -> set[str]:

@@ -12,6 +12,11 @@ class AgreementSum(Aggregator):
     This is E times the AND-mask at threshold 1. Under Adam both train alike.
     """
 
+    @property
+    def by_component(self) -> bool:
+        """True."""
+        return True
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the masked sum and the share of kept components."""
         return masked(statistics.total, agreement(statistics, 1.0), rescale=False)

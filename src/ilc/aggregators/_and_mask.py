@@ -29,6 +29,11 @@ class AndMask(Aggregator):
         """Whether the threshold is 0."""
         return self.agreement_threshold == 0
 
+    @property
+    def by_component(self) -> bool:
+        """Whether nothing is rescaled."""
+        return not self.rescale
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the masked mean and the share of kept components."""
         if self.is_mean:

@@ -53,6 +53,15 @@ class Aggregator:
         return False
 
     @property
+    def by_component(self) -> bool:
+        """Whether a component of the update depends on the statistics of this component alone.
+
+        The kept share must then be a mean over components. Processes that share a sharded model compute such
+        an update where the parameters lie. For other aggregators they gather one parameter after another.
+        """
+        return False
+
+    @property
     def sums_on_request(self) -> tuple[str, ...]:
         """Which of ``ON_REQUEST`` the ways of obtaining gradients gather for ``combine``."""
         asked = {

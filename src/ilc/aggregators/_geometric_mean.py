@@ -25,6 +25,11 @@ class GeometricMean(Aggregator):
         self.agreement_threshold = check_threshold(agreement_threshold)
         self.rescale = rescale
 
+    @property
+    def by_component(self) -> bool:
+        """Whether nothing is rescaled."""
+        return not self.rescale
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the signed geometric mean and the share of kept components."""
         assert statistics.log_sum is not None, "gathered because needs_logs is set"

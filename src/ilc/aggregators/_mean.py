@@ -17,6 +17,11 @@ class Mean(Aggregator):
         """True."""
         return True
 
+    @property
+    def by_component(self) -> bool:
+        """True."""
+        return True
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the mean gradient; the kept share is 1."""
         update = statistics.total / statistics.n_environments

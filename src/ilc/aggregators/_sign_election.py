@@ -18,6 +18,11 @@ class SignElection(Aggregator):
 
     needs_magnitudes = True
 
+    @property
+    def by_component(self) -> bool:
+        """True."""
+        return True
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the disjoint mean, and the share of environments with the elected sign."""
         elected = statistics.total.sign()

@@ -17,6 +17,11 @@ class XorMask(Aggregator):
     def __init__(self, agreement_threshold: float) -> None:
         self.agreement_threshold = check_threshold(agreement_threshold)
 
+    @property
+    def by_component(self) -> bool:
+        """True."""
+        return True
+
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the mean of the disagreeing components and their share."""
         mean = statistics.total / statistics.n_environments

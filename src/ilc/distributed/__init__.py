@@ -7,5 +7,15 @@ process with all environments, for every aggregator and every way to obtain grad
 from ilc._processes import ONE_PROCESS, Processes, current, joined
 from ilc.distributed._backward import backward, mixes_examples
 from ilc.distributed._ddp import register_ddp_hook
+from ilc.distributed._fsdp import register_fsdp_hook
 
-__all__ = ["ONE_PROCESS", "Processes", "backward", "current", "joined", "mixes_examples", "register_ddp_hook"]
+__all__ = [
+    "ONE_PROCESS",
+    "Processes",
+    "backward",
+    "current",
+    "joined",
+    "mixes_examples",
+    "register_ddp_hook",
+    "register_fsdp_hook",
+]

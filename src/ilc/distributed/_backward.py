@@ -17,6 +17,7 @@ from ilc.gradients._batches import Batch, as_batches
 from ilc.gradients._environment import device_of, trainable_parameters
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._refusals import checked_aggregator
+from ilc.gradients._sharded import is_sharded
 from ilc.gradients._trials.findings import remember_buffers
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
@@ -42,15 +43,16 @@ def backward(
     differently.
 
     Args:
-        model: with the same parameters and buffers in every process. It must not be wrapped in
-            DistributedDataParallel, which averages gradients before the environments can vote. For that see
-            ``register_ddp_hook``.
+        model: with the same parameters and buffers in every process. ``fully_shard`` (FSDP2) may have
+            divided its parameters over all processes. It must not be wrapped in DistributedDataParallel,
+            which averages gradients before the environments can vote. For that see ``register_ddp_hook``.
         loss_fn: as for ``ilc.backward``.
         inputs: the E_r environments of this process, as for ``ilc.backward``. Their number may differ between
-            processes. It may be zero: an empty tensor or list.
+            processes. It may be zero: an empty tensor or list. A sharded model needs at least one.
         targets: as for ``ilc.backward``.
         aggregator: how the gradients of all environments become one update.
-        gradients: the way to obtain gradients. ``pooled`` weighs processes by their number of examples.
+        gradients: the way to obtain gradients. ``pooled`` weighs processes by their number of examples. A
+            sharded model takes one environment after another, in ``vectorized`` too; other ways are refused.
 
     Returns:
         Risks and penalties ``[E]`` of all environments in the order of the ranks, the same in every process.
@@ -61,6 +63,16 @@ def backward(
     """
     aggregator = checked_aggregator(aggregator, inputs, targets)
     processes = current()
+    if is_sharded(model):
+        # A late import, because that of DTensor takes half a second.
+        from ilc.distributed._shards.passes import sharded_gradients
+        from ilc.distributed._shards.update import combined_shards
+
+        found = sharded_gradients(model, loss_fn, inputs, targets, aggregator, gradients, processes)
+        warn_of_unused(model, inputs)
+        result = combined_shards(model, found, aggregator, processes)
+        note_filled(model, inputs)
+        return result
     if processes.size == 1:
         return ways.backward(model, loss_fn, inputs, targets, aggregator, gradients)
     given = inputs

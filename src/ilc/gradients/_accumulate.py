@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from ilc._processes import current
 from ilc.aggregators import Aggregator, GradientStatistics, JointAggregator
 from ilc.errors import UserError
 from ilc.gradients._backward import BackwardResult, combined, uses_votes
@@ -18,6 +19,7 @@ from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._groups import added
 from ilc.gradients._passes.buffers_over_calls import BuffersOverCalls
 from ilc.gradients._refusals import check_aggregator
+from ilc.gradients._sharded import is_sharded, reshard
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
 
@@ -63,21 +65,24 @@ class Accumulation:
         """
         self._check(model, gradients)
         self._buffers.begin()
-        found = gradients_of_step(
-            model,
-            loss_fn,
-            inputs,
-            targets,
-            self._aggregator,
-            gradients,
-            votes=uses_votes(model, self._aggregator, gradients),
-        )
+        found = self._found(model, loss_fn, inputs, targets, gradients)
         self._buffers.collect(len(found.risks))
         penalties = torch.zeros_like(found.risks) if found.penalties is None else found.penalties
         self._reports.append((found.risks, penalties))
         groups = [self._statistics, found.statistics] if self._statistics else [found.statistics]
         self._statistics = added(groups)
         return found.risks
+
+    def _found(
+        self, model: nn.Module, loss_fn: Loss, inputs: Batch, targets: Batch, gradients: str
+    ) -> EnvironmentGradients:
+        if is_sharded(model):
+            # A late import, because that of DTensor takes half a second.
+            from ilc.distributed._shards.passes import sharded_gradients
+
+            return sharded_gradients(model, loss_fn, inputs, targets, self._aggregator, gradients, current())
+        votes = uses_votes(model, self._aggregator, gradients)
+        return gradients_of_step(model, loss_fn, inputs, targets, self._aggregator, gradients, votes=votes)
 
     def _check(self, model: nn.Module, gradients: str) -> None:
         if gradients == "pooled":
@@ -90,6 +95,7 @@ class Accumulation:
                 f"gradients={gradients!r} normalises over the whole batch under BatchNorm, of which each "
                 "call has a part: call eval() on the BatchNorm layers, take GroupNorm, or make one call"
             )
+        reshard(model)
         versions = [p._version for p in model.parameters()]
         if self._model is None:
             self._model, self._versions, self._buffers = model, versions, BuffersOverCalls(model)
@@ -111,8 +117,15 @@ class Accumulation:
         self._buffers.finish()
         risks, penalties = (torch.cat(parts) for parts in zip(*self._reports, strict=True))
         every = EnvironmentGradients(risks, self._statistics, penalties)
-        self.result = combined(self._model, every, self._aggregator)
+        self.result = self._combined(self._model, every)
         note_filled(self._model, None)
+
+    def _combined(self, model: nn.Module, every: EnvironmentGradients) -> BackwardResult:
+        if is_sharded(model):
+            from ilc.distributed._shards.update import combined_shards
+
+            return combined_shards(model, every, self._aggregator, current())
+        return combined(model, every, self._aggregator)
 
 
 @contextmanager
@@ -124,6 +137,9 @@ def accumulate(aggregator: Aggregator) -> Iterator[Accumulation]:
     memory O(P) for any number of calls. BatchNorm in training mode normalises every environment by its own
     batch. Running statistics and other buffers end as the mean over all environments. If the block ends with
     an error, ``.grad`` and the buffers stay as they were.
+
+    If ``fully_shard`` (FSDP2) has divided the model, every process makes the same number of calls, each with
+    its own environments, and the update is that of the environments of all processes.
 
     Args:
         aggregator: one that needs sums over environments only.

@@ -109,7 +109,7 @@ def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggr
         parameters[name].grad = None
         update, share = aggregator.combine(statistics.pop(name))
         parameters[name].grad = update.to(parameters[name].dtype)
-        _call_hooks(parameters[name])
+        call_hooks(parameters[name])
         kept_share[name] = share
         kept += share * update.numel()
         size += update.numel()
@@ -117,7 +117,7 @@ def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggr
     return BackwardResult(risks, penalties, kept_share, kept / size)
 
 
-def _call_hooks(p: nn.Parameter) -> None:
+def call_hooks(p: Tensor) -> None:
     """Call the post-accumulate hooks, as ``loss.backward()`` does once ``.grad`` is filled."""
     for hook in list((p._post_accumulate_grad_hooks or {}).values()):
         hook(p)

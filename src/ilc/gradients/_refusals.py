@@ -10,6 +10,7 @@ from torch import nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
+from ilc.gradients._sharded import is_in_fsdp1, is_sharded
 from ilc.gradients._tensor_tree import Values, stacked
 from ilc.gradients._trials.state_between_environments import no_state_between_environments
 from ilc.gradients._trials.trial_passes import copied, trial_passes
@@ -52,10 +53,15 @@ def checked_aggregator(aggregator: Aggregator | None, inputs: Any, targets: Any)
 
 
 def check_model(model: nn.Module) -> None:
-    """Raise UserError for DataParallel and similar wrappers."""
+    """Raise UserError for DataParallel, similar wrappers and models that are divided among processes."""
+    check_fsdp1(model)
+    if is_sharded(model):
+        raise UserError(
+            "fully_shard has divided this model among processes, so that no process has a gradient of its "
+            "own: call ilc.distributed.backward in every process, with the same arguments, or ilc.accumulate"
+        )
     # The checks are by name, because an import of the distributed wrappers takes time and warns.
-    wrapper = f"{type(model).__module__}.{type(model).__name__}"
-    if wrapper.startswith(("torch.distributed.fsdp.fully_sharded_data_parallel.", "deepspeed.")):
+    if type(model).__module__.startswith("deepspeed."):
         raise UserError(
             f"{type(model).__name__} keeps parameters in pieces and gradients of its own, so that no "
             "environment can vote: give the model from before it was wrapped, and use "
@@ -65,6 +71,15 @@ def check_model(model: nn.Module) -> None:
         raise UserError(
             f"{type(model).__name__} splits batches or averages gradients before any environment can vote: "
             "give model.module instead, and use ilc.distributed.backward for several processes"
+        )
+
+
+def check_fsdp1(model: nn.Module) -> None:
+    """Raise UserError for FSDP1, which sends the gradients of many parameters as one flat sum."""
+    if is_in_fsdp1(model):
+        raise UserError(
+            "FullyShardedDataParallel (FSDP1) adds up gradients before any environment can vote: shard the "
+            "model with torch.distributed.fsdp.fully_shard (FSDP2) and call ilc.distributed.backward"
         )
 
 

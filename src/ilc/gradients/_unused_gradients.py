@@ -13,6 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._pytree import tree_leaves
 
 from ilc.gradients._batches import plain
+from ilc.gradients._sharded import local_part
 from ilc.gradients._trials.trial_passes import same
 
 _OVERWRITTEN = (
@@ -75,7 +76,7 @@ def warn_of_unused(model: nn.Module, batch: Any, frames: int = 3) -> None:
     for p, gradient, version in zip(parameters, before.gradients, before.versions, strict=True):
         if p.grad is None or p.grad is not gradient() or _version(p) != version:
             return
-    gradients = [p.grad for p in parameters if p.grad is not None]
+    gradients = [local_part(p.grad) for p in parameters if p.grad is not None]
     finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
     if finite and any(bool(gradient.any()) for gradient in gradients):
         warnings.warn(_OVERWRITTEN, stacklevel=frames)

@@ -73,7 +73,8 @@ def verify(
     model does not change: gradients, buffers, random numbers and attributes are as before.
 
     A sign is not compared if the number may be zero up to rounding. Under BatchNorm in training mode a plain
-    loop cannot compute the votes of ``per_example_share``, so that only its sums are compared.
+    loop cannot compute the votes of ``per_example_share``, so that only its sums are compared. If no sum of
+    signs is certain, the answer is not ``right``.
 
     Args:
         model: as for ``backward``.
@@ -122,6 +123,9 @@ def verify(
                 continue
             compared, risks = tuple(compare(found.statistics, wanted, allowed)), _risks_error(found, wanted)
             ways[way] = _verdict(compared, risks, allowed.own)
+            votes = aggregator.needs_votes and wanted.votes is not None
+            if ways[way] == "right" and votes and not any(one.votes for one in compared):
+                ways[way] = _NO_VOTE_IS_CERTAIN
             asked = (compared, risks) if way == gradients else asked
     return Verification(gradients, *asked, ways)
 
@@ -134,6 +138,10 @@ _ALIKE = {
 _OTHER_DRAWS = (
     "not compared: the model draws random numbers, but this way draws other numbers than the plain loop. "
     "Call model.eval(), or set every dropout to 0, and verify again"
+)
+_NO_VOTE_IS_CERTAIN = (
+    "not compared: the sums are right, but each sum of signs may be another one by rounding. Verify a copy "
+    "of the model in double precision, or fewer environments or examples"
 )
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ilc._processes import Processes
+from ilc.distributed._shards.reduce_scatter import votes_by_shard
 from ilc.distributed._votes import packed, unpacked
 
 
@@ -46,3 +47,15 @@ def test_parts_are_even_and_complete(size: int) -> None:
         parts = [range(n)[Processes(rank, size).part(n)] for rank in range(size)]
         assert [i for part in parts for i in part] == list(range(n))
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 127, 128, 131])
+def test_votes_by_shard_are_cut_at_the_shards(size: int) -> None:
+    """Messages of R processes added up, of which process r receives the r-th part."""
+    gradients = torch.randn(size, size * 5, generator=torch.Generator().manual_seed(size))
+    gradients[:, 3] = 1  # All agree.
+    gradients[0, 7 % (size * 5)] = float("nan")
+    total = torch.stack([votes_by_shard(one, size).long() for one in gradients]).sum(0)
+    parts = total.to(torch.int32 if size > 127 else torch.int8).view(size, -1)
+    found = torch.cat([unpacked(part, 5, size).long() for part in parts])
+    assert torch.equal(found, gradients.sign().nan_to_num(0.0).sum(0).long())

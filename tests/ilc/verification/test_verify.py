@@ -15,6 +15,7 @@ import ilc
 from ilc.aggregators import AndMask, GeometricMean, Mean, VRex
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, sequential
+from ilc.verification._comparison import Rounding
 
 E, N, D, C = 4, 6, 5, 3
 
@@ -141,6 +142,16 @@ def test_draws_of_its_own_are_not_compared() -> None:
     found = ilc.verify(with_dropout(), F.cross_entropy, *batch(), AndMask(0.8))
     assert found.ways["vectorized"].startswith("not compared: ") and found.ways["sequential"] == "right"
     assert ilc.verify(with_dropout().eval(), F.cross_entropy, *batch(), AndMask(0.8)).right
+
+
+def test_no_certain_vote_is_no_right_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = Rounding(own=1.0, of_all=1.0, of_risk=1.0, makes_zeros=True)
+    monkeypatch.setattr("ilc.verification._verify.rounding", lambda dtype: everything)
+    found = ilc.verify(perceptron(), F.cross_entropy, *batch(), AndMask(0.8))
+    assert all(one.right and one.votes == 0 for one in found.parameters)
+    assert not found.right and "double precision" in found.ways["vectorized"]
+    # Where no votes are kept, none is missing.
+    assert ilc.verify(perceptron(), F.cross_entropy, *batch(), Mean()).right
 
 
 def test_hooks_and_a_loss_that_reads_the_model_are_part_of_the_loop() -> None:

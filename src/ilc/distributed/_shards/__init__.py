@@ -1,0 +1,1 @@
+"""Votes in models that ``fully_shard`` (FSDP2) has divided among processes."""
