@@ -21,7 +21,9 @@ class Schedule:
         stop_at_loss: the training risk at which the run ends, also in the middle of an epoch; None for no
             limit.
         evaluation_examples: the largest number of examples of each split that are evaluated, spread evenly
-            over the split; None for all.
+            over the split; None for all. It cuts test splits too.
+        training_examples_evaluated: the largest number of training examples that are evaluated, spread
+            evenly; None for all. It cuts no other split.
         kept_share_by_parameter: whether the metrics also hold the kept share of every parameter.
 
     Raises:
@@ -34,6 +36,7 @@ class Schedule:
     several_passes: bool = False
     stop_at_loss: float | None = None
     evaluation_examples: int | None = None
+    training_examples_evaluated: int | None = None
     kept_share_by_parameter: bool = False
 
     def __post_init__(self) -> None:
@@ -43,7 +46,7 @@ class Schedule:
             )
         if not self.lr_decay >= 0:
             raise UserError(f"trainer.lr_decay must be a factor of at least 0, got {self.lr_decay}")
-        for name in ("steps_per_epoch", "evaluation_examples"):
+        for name in ("steps_per_epoch", "evaluation_examples", "training_examples_evaluated"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UserError(f"trainer.{name} must be null or at least 1, got {value}")

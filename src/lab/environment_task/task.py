@@ -17,7 +17,7 @@ from ilc.gradients import WAYS
 from ilc.objectives import RISKS, Risk
 from ilc.optim import Regularizer
 from lab.configuration.section import OptionsIn, Section
-from lab.data import Environments
+from lab.data import Environments, Split
 from lab.environment_task.batches import BatchOptions
 from lab.environment_task.evaluation import evaluate
 from lab.environment_task.fitting import check_fit
@@ -164,8 +164,13 @@ class EnvironmentTask:
         # The risk of the batch is known already. The whole training set is evaluated only if it is low.
         if limit is None or float(seen.risks[-1]) > 2 * limit:
             return False
-        some = self.data.pooled().spread(self.schedule.evaluation_examples)
-        return evaluate(self.model, some, self.risk, self.processes)["loss"] <= limit
+        return evaluate(self.model, self._splits()["train"], self.risk, self.processes)["loss"] <= limit
+
+    def _splits(self) -> dict[str, Split]:
+        """The examples that are evaluated, by the name of their split."""
+        some = self.data.pooled().spread(self.schedule.training_examples_evaluated)
+        every = {"train": some, **self.data.evaluation}
+        return {name: split.spread(self.schedule.evaluation_examples) for name, split in every.items()}
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """Take one step along the aggregated gradient of a batch ``[E, N, ...]``."""
@@ -195,9 +200,8 @@ class EnvironmentTask:
         """
         check_optimizer(self.optimizer, self.step)
         metrics: Metrics = {}
-        for name, split in {"train": self.data.pooled(), **self.data.evaluation}.items():
-            some = split.spread(self.schedule.evaluation_examples)
-            for key, value in evaluate(self.model, some, self.risk, self.processes).items():
+        for name, split in self._splits().items():
+            for key, value in evaluate(self.model, split, self.risk, self.processes).items():
                 metrics[f"{name}/{key}"] = value
         metrics |= self.method.metrics(self.model, self.data, self.risk)
         reported = getattr(self.model, "reported_metrics", dict)

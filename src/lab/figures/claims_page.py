@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from lab.figures.claims import Claim, anchor, at_a_glance
+from lab.figures.holm import LEVEL
 from lab.figures.pages import wrapped
 from lab.figures.rule_dates import dates_of
-from lab.figures.verdicts import FEWEST, LEVEL
+from lab.figures.verdicts import FEWEST
 
 HEAD = f"""# Claims
 

@@ -6,7 +6,8 @@ A rule is a function of numbers that returns a verdict in words. The first words
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
+
+from lab.figures.holm import LEVEL, holm
 
 KINDS = ("reproduced", "in part", "not reproduced", "refuted", "undecided", "pending")
 """The kinds of verdicts on statements of a source, which are counted.
@@ -21,9 +22,6 @@ KINDS = ("reproduced", "in part", "not reproduced", "refuted", "undecided", "pen
 
 HOLDS = ("holds", "does not hold")
 """The words of a verdict on a finding of ours, beside ``in part``, ``undecided`` and ``pending``."""
-
-LEVEL = 0.05
-"""The significance level of every test. All comparisons of a claim share it (Holm)."""
 
 FEWEST = 3
 """With fewer seeds than this nothing is decided by counting seeds."""
@@ -66,17 +64,9 @@ def at_settings(verdicts: Mapping[str, str]) -> str:
     return f"{'undecided' if 'undecided' in kinds else 'not reproduced'}: {said}"
 
 
-def holm(p_values: Sequence[float], level: float = LEVEL) -> list[bool]:
-    """Return which of several comparisons are significant together (Holm 1979).
+def significant(p_values: Sequence[float]) -> list[bool]:
+    """Return which of the comparisons of one claim are significant together, by Holm's correction.
 
-    The smallest p value is compared with ``level`` divided by the number of comparisons, the next one with
-    ``level`` divided by one less, and so on. After the first that is not below its share, none counts. A p
-    value that is not a number is never significant.
+    A p value that is not a number is never significant.
     """
-    order = sorted(range(len(p_values)), key=lambda i: (isnan(p_values[i]), p_values[i]))
-    significant = [False] * len(p_values)
-    for rank, i in enumerate(order):
-        if not p_values[i] < level / (len(p_values) - rank):
-            break
-        significant[i] = True
-    return significant
+    return [p_value < LEVEL for p_value in holm(p_values)]

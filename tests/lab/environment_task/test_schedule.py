@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch import nn
 
 import lab.environment_task.task as task_module
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
+from lab.data import Split
 from lab.environment_task import EnvironmentTask
 from lab.environment_task.schedule import Schedule
 from lab.runs.one_run.run_options import RunOptions
@@ -85,7 +89,36 @@ def test_the_rate_falls_after_epochs_of_so_many_steps() -> None:
     assert [rate / rates[0] for rate in rates] == pytest.approx([1] * 4 + [0.1] * 2 + [0.01] * 2)
 
 
-@pytest.mark.parametrize("name", ["steps_per_epoch", "evaluation_examples"])
+@pytest.mark.parametrize(
+    ("options", "train", "test"),
+    [
+        ((), 80, 300),
+        (("trainer.evaluation_examples=50",), 50, 50),
+        (("+trainer.training_examples_evaluated=50",), 50, 300),
+        # The smaller number counts, also for the training risk that may end the run.
+        (("trainer.evaluation_examples=30", "+trainer.training_examples_evaluated=50"), 30, 30),
+    ],
+)
+def test_test_data_are_cut_only_if_all_splits_are(
+    options: tuple[str, ...], train: int, test: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = _task("dataset.n_test=300", "trainer.stop_at_loss=1e9", *options)
+    sizes: list[int] = []
+    evaluate = task_module.evaluate
+
+    def counted(model: nn.Module, split: Split, *others: Any) -> dict[str, float]:
+        sizes.append(len(split.inputs))
+        return evaluate(model, split, *others)
+
+    monkeypatch.setattr(task_module, "evaluate", counted)
+    task.evaluate()
+    assert dict(zip(("train", *task.data.evaluation), sizes, strict=True)) == {"train": train, "test": test}
+    sizes.clear()
+    task.train_epoch()
+    assert sizes == [train]
+
+
+@pytest.mark.parametrize("name", ["steps_per_epoch", "evaluation_examples", "training_examples_evaluated"])
 def test_less_than_one_is_refused(name: str) -> None:
     with pytest.raises(UserError, match=f"trainer.{name} must be null or at least 1, got 0"):
         Schedule(**{name: 0})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.figures.verdicts import HOLDS, KINDS, at_settings, holm, kind_of
+from lab.figures.verdicts import HOLDS, KINDS, at_settings, kind_of, significant
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_holds_at_one_setting_alone_holds_in_part(two: str, three: str, ver
 
 
 @pytest.mark.parametrize(
-    ("p_values", "significant"),
+    ("p_values", "expected"),
     [
         ([0.031, 0.025, 0.025, 0.105], [False] * 4),  # Each below .05 but one: none of four.
         ([0.001, 0.02, 0.04], [True, True, True]),  # .05/3, .05/2, .05.
@@ -62,5 +62,5 @@ def test_what_holds_at_one_setting_alone_holds_in_part(two: str, three: str, ver
         ([float("nan"), 0.001], [False, True]),
     ],
 )
-def test_comparisons_share_their_level(p_values: list[float], significant: list[bool]) -> None:
-    assert holm(p_values) == significant
+def test_comparisons_share_their_level(p_values: list[float], expected: list[bool]) -> None:
+    assert significant(p_values) == expected

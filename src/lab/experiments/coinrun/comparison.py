@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 from scipy.stats import t
 
-LEVEL = 0.05
-"""The two-sided significance level of the interval and of the verdict."""
+from lab.figures.holm import LEVEL
+
 POWER = 0.8
 """The probability of detecting a true difference of the size ``Comparison.smallest_seen``."""
 
@@ -42,10 +42,11 @@ class Comparison:
         return (self._quantile(1 - LEVEL / 2) + self._quantile(POWER)) * self.standard_error
 
     @property
-    def verdict(self) -> str:
-        """``reproduced`` if the interval lies below 0, ``not reproduced`` if above 0, else ``undecided``."""
-        low, high = self.interval
-        return "reproduced" if high < 0 else "not reproduced" if low > 0 else "undecided"
+    def p_value(self) -> float:
+        """The two-sided p value that there is no difference, from the same t distribution; 1 if none seen."""
+        if self.difference == 0:
+            return 1.0
+        return float(2 * t.sf(abs(self.difference) / self.standard_error, self.seeds - 1))
 
     def _quantile(self, probability: float) -> float:
         return float(t.ppf(probability, self.seeds - 1))

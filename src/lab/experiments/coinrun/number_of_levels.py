@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 from scipy.stats import t
 
-from lab.experiments.coinrun.comparison import LEVEL
 from lab.experiments.coinrun.trials import UNMASKED
+from lab.figures.holm import LEVEL, holm
 
 RUNS = "coinrun/number_of_levels_runs.csv"
 
@@ -31,9 +31,19 @@ def differences(rows: pd.DataFrame, other: str) -> pd.DataFrame:
     A value below 0 says that the mask is better.
 
     Returns:
-        ``mean``, the mean of the seeds' differences; ``low`` and ``high``, its 95 % t interval.
+        ``mean``, the mean of the seeds' differences; ``low`` and ``high``, its 95 % t interval; ``p``, the
+        two-sided p value of the t test of pairs.
     """
     values = rows.pivot(index=["levels", "seed"], columns="method", values="test/kl")
     by_levels = (values["temporal_mask"] - values[other]).groupby("levels")
-    mean, half = by_levels.mean(), by_levels.sem() * t.ppf(1 - LEVEL / 2, by_levels.size() - 1)
-    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
+    mean, error, freedom = by_levels.mean(), by_levels.sem(), by_levels.size() - 1
+    half = error * t.ppf(1 - LEVEL / 2, freedom)
+    p_values = 2 * t.sf(mean.abs() / error, freedom)
+    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "p": p_values})
+
+
+def comparisons(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return both differences at each number of levels, with ``other`` and the ``corrected`` p value."""
+    both = [differences(rows, other).assign(other=other) for other in ("adam", UNMASKED)]
+    table = pd.concat(both).reset_index()
+    return table.assign(corrected=holm(table.p.tolist()))

@@ -1,22 +1,28 @@
-"""Test KL on CoinRun of the ten best configurations with and without the temporal mask, five new seeds."""
+"""Test KL on CoinRun, five new seeds: Adam, the temporal mask, and the mask's settings without it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from lab.experiments.coinrun.trials import COLORS, MARKERS, METHODS, read_finalists_ends
+from lab.experiments.coinrun.trials import COLORS, MARKERS, UNMASKED, read_finalists_means
 from lab.figures.thumbnails import new_thumbnail
+
+GROUPS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "its settings,\nno mask"}
 
 
 def draw(results: Path) -> Figure:
-    """Draw one point for each configuration and seed."""
-    last = read_finalists_ends(results)
-    figure, axes = new_thumbnail("test KL by configuration / nats")
-    for x, method in enumerate(METHODS):
-        own = last[last.method == method]
-        axes.plot(x + 0.06 * (own["rank"] - 5.5), own["test/kl"], MARKERS[method], color=COLORS[method], ms=3)
-    axes.set_xticks(range(len(METHODS)), ["Adam", "temporal mask"])
-    axes.set_xlim(-0.5, 1.5)
+    """Draw a point per seed, the mean of ten configurations at the longest budget, and the means."""
+    means = read_finalists_means(results)
+    last = means[means.steps == means.steps.max()]
+    figure, axes = new_thumbnail("test KL by seed / nats")
+    for x, method in enumerate(GROUPS):
+        own = last[last.method == method]["test/kl"]
+        across = x + np.linspace(-0.2, 0.2, len(own))
+        axes.plot(across, own, MARKERS[method], color=COLORS[method], ms=4)
+        axes.plot([x - 0.3, x + 0.3], 2 * [own.mean()], color=COLORS[method], lw=1.5)
+    axes.set_xticks(range(len(GROUPS)), list(GROUPS.values()), fontsize=8)
+    axes.set_xlim(-0.5, len(GROUPS) - 0.5)
     return figure

@@ -11,12 +11,17 @@ from pathlib import Path
 import pandas as pd
 
 from lab.experiments.coinrun.comparison import Comparison, compare
+from lab.figures.holm import holm
 from lab.figures.style import COLORS as ALL_COLORS
 from lab.figures.style import GREY, LABELS, data_sources
 
 FOLDER = Path("coinrun/search/coinrun")
 FINALISTS = "coinrun/finalists.csv"
+"""The finalists' curves, whose ``test/kl`` is of every second test state."""
 FINALISTS_LEVELS = "coinrun/finalists_levels.csv"
+"""The finalists' last divergence at each of all test states; every number on new seeds comes from it."""
+CUT = "1,000 of the 2,000 test states"
+"""The test states of all other committed numbers: trials, curves, pilot, table 3, number of levels."""
 METHODS = {"adam": "Adam", "temporal_mask": LABELS["temporal_mask"]}
 """The searches of ``conf/search/coinrun/coinrun.yaml``, each with its name in figures and tables."""
 UNMASKED = "unmasked"
@@ -87,6 +92,26 @@ def comparisons(results: Path) -> dict[int, dict[str, Comparison]]:
         }
         for epochs in sorted(rows.epochs.unique().tolist())
     }
+
+
+def read_finalists_means(results: Path) -> pd.DataFrame:
+    """Return the mean test KL over all test levels and configurations: one row per method, budget and seed.
+
+    The columns are ``method``, ``steps``, ``seed`` and ``test/kl``. The file is that of ``comparisons``.
+    """
+    rows = pd.read_csv(results / FINALISTS_LEVELS)
+    rows["steps"] = rows.epochs * STEPS_PER_EPOCH
+    return rows.groupby(["method", "steps", "seed"])["test/kl"].mean().reset_index()
+
+
+def corrected(found: dict[int, dict[str, Comparison]]) -> dict[int, dict[str, float]]:
+    """Return the p values of ``comparisons``, corrected for their number."""
+    places = [(steps, other) for steps, by_other in found.items() for other in by_other]
+    p_values = holm([found[steps][other].p_value for steps, other in places])
+    table: dict[int, dict[str, float]] = {steps: {} for steps in found}
+    for (steps, other), p_value in zip(places, p_values, strict=True):
+        table[steps][other] = p_value
+    return table
 
 
 def in_words(found: Comparison) -> str:

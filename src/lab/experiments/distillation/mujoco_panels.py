@@ -50,7 +50,8 @@ def draw_panels(
     n = curves.groupby(["environment", "row"]).seed.nunique().min()
     stamp(
         figure,
-        f"thick: median of n = {n} seeds, thin: each seed; reduced teacher; data: MuJoCo, random play",
+        f"thick: median of n = {n} seeds, thin: each seed; reduced teacher; "
+        "data: MuJoCo, random play, one collection for all seeds",
     )
     return figure
 

@@ -31,8 +31,8 @@ def judged(claim: Claim, kind: str, results: Path, studies: tuple[str, ...], lim
         kind: ``reproduced``, ``in part``, ``not reproduced`` or ``undecided``, perhaps with words after it.
         results: the folder of committed CSV files.
         studies: the studies whose runs must be done.
-        limit: how our setting differs from the source's, in words. With a limit, "reproduced" becomes
-            "pattern reproduced".
+        limit: how our setting differs from the source's, in words. With a limit, what is reproduced is so in
+            part.
     """
     unfinished = pending(results, *studies)
     if unfinished:
@@ -40,5 +40,5 @@ def judged(claim: Claim, kind: str, results: Path, studies: tuple[str, ...], lim
         number = number_of_runs(unfinished)
         return claim._replace(ours=f"{ours}{unfinished}.", number=number, verdict=f"pending: {unfinished}")
     if limit and kind == "reproduced":
-        return claim._replace(verdict=f"pattern reproduced {limit}")
+        return claim._replace(verdict=f"in part: {limit}")
     return claim._replace(verdict=f"{kind}, {limit}" if limit else kind)

@@ -31,6 +31,8 @@ COLORS = {
     "fixed_1": "#D55E00",
     "fixed_2": "#E69F00",
     "fixed_3": "#CC79A7",
+    "fixed_4": "#009E73",
+    "fixed_5": "#999933",
 }
 MARKERS = {
     "adaptive": "o",
@@ -38,8 +40,10 @@ MARKERS = {
     "fixed_1": "^",
     "fixed_2": "v",
     "fixed_3": "D",
+    "fixed_4": "P",
+    "fixed_5": "X",
 }
-STYLES = {"adaptive_without_exploration": "--", "fixed_2": "--", "fixed_3": ":"}
+STYLES = {"adaptive_without_exploration": "--", "fixed_2": "--", "fixed_3": ":", "fixed_5": "-."}
 ACCURACY = "validation/accuracy"
 COLUMNS = 3
 
@@ -118,7 +122,7 @@ def _draw_seeds(axes: Axes, training: pd.DataFrame, method: str) -> None:
 
 def _draw_bar(axes: Axes, table: pd.DataFrame) -> None:
     axes.axhline(best_shortcut(table)[1], color="black", lw=0.8, ls=":", label="best shortcut")
-    axes.axhline(bar(table), color="black", lw=0.8, ls="-.", label="ten points above it")
+    axes.axhline(bar(table), color="black", lw=0.8, ls="-.", label="ten points above the best shortcut")
 
 
 def _finish(figure: Figure, first: Axes, results: Path, words: str) -> None:
@@ -126,5 +130,11 @@ def _finish(figure: Figure, first: Axes, results: Path, words: str) -> None:
     tables = [runs(results, domain) for domain in made(results)]
     counts = {n for table in tables for n in table.groupby("method").seed.nunique()}
     n = " or ".join(map(str, sorted(counts)))
-    sources = "\n".join(data_sources(table) for table in tables)
-    stamp(figure, f"{words}n = {n} seeds\n{sources}")
+    stamp(figure, "\n".join([f"{words}n = {n} seeds", *map(_source, tables)]))
+
+
+def _source(table: pd.DataFrame) -> str:
+    """Return the source of the data, and whether all seeds share it."""
+    if len(set(table.data_source)) == 1:
+        return f"{data_sources(table)};\none draw for all seeds"
+    return f"{table.data_source.iloc[0].partition(' (shortcuts')[0]}; a draw for each seed"

@@ -6,19 +6,35 @@ from pathlib import Path
 
 import pandas as pd
 
+from lab.figures.pending import progress_in_words, read_done
+
 FOLDER = Path("skip_intervals")
 """The folder of this experiment, below the folder of committed files."""
-DOMAINS = {"room_runner": "room runner", "funnel_board": "funnel board"}
+DOMAINS = {
+    "room_runner": "room runner",
+    "room_runner_noisy": "room runner with noise",
+    "funnel_board": "funnel board",
+}
 METHODS = {
     "adaptive": "adaptive",
     "adaptive_without_exploration": "adaptive, without exploration",
     "fixed_1": "fixed, 1 frame",
     "fixed_2": "fixed, 2 frames",
     "fixed_3": "fixed, 3 frames",
+    "fixed_4": "fixed, 4 frames",
+    "fixed_5": "fixed, 5 frames",
 }
 SCORE = "final/validation/accuracy"
 """The score by which methods are compared: the hard accuracy, as the mean of the last five evaluations."""
 CALLS = "final/validation/model_evaluations"
+"""The calls of the simulator in a rollout."""
+TRAINED = "train/model_evaluations"
+"""The calls of the simulator in all of training, as in the thesis's figure 2.10."""
+COUNTED = {"room_runner": CALLS, "room_runner_noisy": TRAINED, "funnel_board": CALLS}
+"""The calls that are compared: those in training only where a step has whole trajectories.
+
+Otherwise all methods train on windows of the same number of calls.
+"""
 AHEAD = 0.1
 """The difference by which a method must beat the best shortcut before methods are compared."""
 SEEDS = 3
@@ -26,13 +42,18 @@ SEEDS = 3
 
 
 def made(results: Path) -> list[str]:
-    """Return the domains that have runs."""
-    return [name for name in DOMAINS if _path(results, name, "runs").exists()]
+    """Return the domains that have finished runs."""
+    return [name for name in DOMAINS if _path(results, name, "runs").exists() and len(runs(results, name))]
+
+
+def unfinished(results: Path, domain: str) -> str:
+    """Return how many runs of a domain are done, in words; empty if all are."""
+    return progress_in_words(_path(results, domain, "runs"))
 
 
 def runs(results: Path, domain: str) -> pd.DataFrame:
-    """Read the runs of a domain, one row per run."""
-    return pd.read_csv(_path(results, domain, "runs"))
+    """Read the finished runs of a domain, one row per run."""
+    return read_done(_path(results, domain, "runs"))
 
 
 def trials(results: Path) -> dict[str, pd.DataFrame]:
@@ -59,9 +80,12 @@ def _path(results: Path, domain: str, kind: str) -> Path:
 
 
 def best_shortcut(table: pd.DataFrame) -> tuple[str, float]:
-    """Return the name and the accuracy of the best rule that looks only at the first frame."""
-    shortcuts = {str(key): value for key, value in table.iloc[0].items() if str(key).startswith("shortcut/")}
-    best = max(shortcuts, key=lambda key: float(shortcuts[key]))
+    """Return the name and the accuracy of the best rule that looks only at the first frame.
+
+    The accuracy is a mean over the runs, which may have trajectories of their own.
+    """
+    shortcuts = table[[key for key in table if str(key).startswith("shortcut/")]].mean()
+    best = str(shortcuts.idxmax())
     return best.partition("/")[2], float(shortcuts[best])
 
 

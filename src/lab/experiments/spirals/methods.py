@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from scipy.stats import t, ttest_1samp
 
-from lab.figures.verdicts import holm
+from lab.figures.verdicts import significant
 
 METHODS = {
     "standard": "no regulariser",
@@ -89,8 +89,8 @@ def above_chance(tests: Mapping[str, pd.Series]) -> dict[str, bool]:
     Args:
         tests: the test accuracies of the new seeds, by label; those of the AND-masks are ignored.
     """
-    significant = holm([chance_p_value(tests[label]) for label in BASELINES])
-    return dict(zip(BASELINES, significant, strict=True))
+    found = significant([chance_p_value(tests[label]) for label in BASELINES])
+    return dict(zip(BASELINES, found, strict=True))
 
 
 def seeds(runs: pd.DataFrame) -> str:

@@ -107,7 +107,7 @@ def _trial(definition: SearchDefinition, row: dict[str, str]) -> FrozenTrial:
     """
     state = TrialState[row["state"]]
     overrides = overrides_in(row["command"])
-    strange = set(overrides_of(definition, {})) - set(overrides)
+    strange = set(overrides_of(definition, {})) - set(overrides) - set(definition.was_default)
     if strange:
         raise ValueError(f"its command lacks {', '.join(sorted(strange))}")
     texts = dict(text.partition("=")[::2] for text in overrides)

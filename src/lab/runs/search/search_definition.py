@@ -29,6 +29,8 @@ class SearchDefinition:
         sampler: ``random`` or ``tpe``.
         seed: the seed of the sampler; the seed of the runs is an override.
         finalists: the number of best trials whose settings are written to a file.
+        was_default: overrides of all trials that were defaults when the committed trials were made, so that
+            the commands of these trials lack them.
 
     Raises:
         UserError: a value has another type, or there is no such sampler, direction, rule or range.
@@ -43,6 +45,7 @@ class SearchDefinition:
     sampler: str = "random"
     seed: int = 0
     finalists: int = 1
+    was_default: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for key, value, known in (
@@ -88,6 +91,8 @@ class SearchDefinition:
         """The values that must stay the same during a search: all but ``trials`` and ``finalists``."""
         values = asdict(self)
         del values["trials"], values["finalists"]
+        if not self.was_default:  # It is not in the content of searches that began before there was this key.
+            del values["was_default"]
         return {**values, "fixed": list(self.fixed)}
 
 
@@ -104,7 +109,8 @@ def with_overrides(definition: SearchDefinition, overrides: Sequence[str]) -> Se
         if key in definition.space:
             raise UserError(f"search {definition.name} varies {key}, so {text} cannot hold for all trials")
     kept = [text for text in definition.fixed if _key(text) not in own]
-    return replace(definition, fixed=(*kept, *own.values()))
+    was_default = tuple(text for text in definition.was_default if _key(text) not in own)
+    return replace(definition, fixed=(*kept, *own.values()), was_default=was_default)
 
 
 def _key(override: str) -> str:

@@ -17,6 +17,7 @@ from lab.configuration.keys import check_keys, checked_folder_name
 from lab.runs.search.search_definition import SearchDefinition
 
 FOLDER = CONF / "search"
+OPTIONAL = ("sampler", "seed", "finalists", "was_default")
 
 
 def load_definition(name: str) -> SearchDefinition:
@@ -86,7 +87,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise UserError(f"{path} must hold the keys {', '.join(keys)}")
     check_keys("", values, [*keys, "each"])
-    missing = [key for key in keys if key not in values and key not in ("sampler", "seed", "finalists")]
+    missing = [key for key in keys if key not in values and key not in OPTIONAL]
     if missing:
         raise UserError(f"{path} lacks {', '.join(missing)}")
     _check_kinds(path, values)
@@ -104,6 +105,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _check_kinds(path: Path, values: dict[Any, Any]) -> None:
     for key, kind, expected in (
         ("fixed", list, "a list of overrides"),
+        ("was_default", list, "a list of overrides"),
         ("space", dict, "a section of key: range"),
         ("objective", dict, "a section of metric: maximize or minimize"),
     ):
@@ -112,5 +114,5 @@ def _check_kinds(path: Path, values: dict[Any, Any]) -> None:
 
 
 def _definition(name: str, values: dict[str, Any]) -> SearchDefinition:
-    fixed = tuple(str(override) for override in values["fixed"])
-    return SearchDefinition(name=name, **{**values, "fixed": fixed})
+    lists = {key: tuple(str(o) for o in values.get(key, ())) for key in ("fixed", "was_default")}
+    return SearchDefinition(name=name, **{**values, **lists})

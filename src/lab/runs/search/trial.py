@@ -45,7 +45,8 @@ def folder_of(folder: Path, number: int) -> Path:
 def overrides_of(definition: SearchDefinition, parameters: dict[str, Value]) -> list[str]:
     """The command line of a trial's run."""
     own = [override(key, value) for key, value in parameters.items()]
-    return [*definition.fixed, *own, f"trainer.selection={definition.selection}", *WORKER]
+    fixed = (*definition.fixed, *definition.was_default)
+    return [*fixed, *own, f"trainer.selection={definition.selection}", *WORKER]
 
 
 def check_overrides(definition: SearchDefinition) -> None:

@@ -8,11 +8,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_rel
 
-from lab.experiments.coinrun.claims.generalisation import claims
-from lab.experiments.coinrun.figures import coinrun_pilot, figure10, figure18, number_of_levels, table3
+from lab.experiments.coinrun import thumbnail
+from lab.experiments.coinrun.claims.generalisation import LIMIT, claims
+from lab.experiments.coinrun.claims.weight_decay import STARTUP
+from lab.experiments.coinrun.claims.weight_decay import claims as decay_claims
+from lab.experiments.coinrun.figures import (
+    coinrun_finalists,
+    coinrun_pilot,
+    figure10,
+    figure18,
+    number_of_levels,
+    table3,
+)
 from lab.experiments.coinrun.figures.figure18 import interval_of_the_mean
 from lab.experiments.coinrun.number_of_levels import RUNS, differences, read_number_of_levels
+from lab.experiments.coinrun.number_of_levels import comparisons as comparisons_by_levels
 from lab.experiments.coinrun.trials import (
     FINALISTS,
     FINALISTS_LEVELS,
@@ -53,7 +65,8 @@ def write(
                 "optimizer.lr": random.uniform(1e-3, 1e-2, TRIALS),
                 "optimizer.betas": "[0.5,0.999]",
                 "optimizer.weight_decay": 0.01,
-                "optimizer.decoupled": np.arange(TRIALS) < TRIALS // 2,
+                "number": np.arange(TRIALS),
+                "optimizer.decoupled": np.arange(TRIALS) % STARTUP < STARTUP // 2,
                 "aggregator.pytorch_form": True,
                 "aggregator.beta_3": 0.8,
                 "aggregator.agreement_threshold": 0.3,
@@ -78,7 +91,8 @@ def write(
                     known = {"rank": rank, "epoch": epoch, "data_source": "made up"}
                     kls = dict.fromkeys(("train/kl", "validation/kl", "test/kl"), own + 0.1 / epoch)
                     finalists.append({**of, **known, **kls})
-            at_levels = {"level": range(LEVELS), "test/kl": own + random.normal(0, 1e-3, LEVELS)}
+            # The runs' own test divergence is of fewer states, so no number may come from both files.
+            at_levels = {"level": range(LEVELS), "test/kl": 1.0 + own + random.normal(0, 1e-3, LEVELS)}
             levels.append(pd.DataFrame({**of, **at_levels}))
     pd.DataFrame(finalists).to_csv(results / FINALISTS, index=False)
     pd.concat(levels).to_csv(results / FINALISTS_LEVELS, index=False)
@@ -121,8 +135,8 @@ def write(
 @pytest.mark.parametrize(
     ("ahead", "beyond_settings", "early", "verdict"),
     [
-        (0.01, 0.01, 0.01, "in part: at small scale"),
-        (0.01, 0.01, 0.0, "in part: at small scale"),
+        (0.01, 0.01, 0.01, f"in part: {LIMIT}"),
+        (0.01, 0.01, 0.0, f"in part: {LIMIT}"),
         (-0.01, 0.01, 0.01, "not reproduced"),
         (0.01, -0.01, 0.01, "not reproduced"),
         (0.01, 0.0, 0.0, "undecided"),
@@ -133,12 +147,29 @@ def write(
 def test_the_verdict_is_that_of_new_seeds(
     ahead: float, beyond_settings: float, early: float, verdict: str, tmp_path: Path
 ) -> None:
-    generalisation, decay = claims(write(tmp_path, ahead, beyond_settings, early))
+    (generalisation,) = claims(write(tmp_path, ahead, beyond_settings, early))
     assert generalisation.verdict == verdict
     assert "after 2,048 steps, mask minus Adam" in generalisation.number
     assert "24 completed trials of Adam (1 more failed)" in generalisation.ours
-    assert decay.verdict == "in part"
-    assert decay.number == "10 of the 10 best trials have it (mask)"
+    assert "on 1,000 of the 2,000 test states" in generalisation.ours
+
+
+def test_weight_decay_is_judged_by_the_random_trials_alone(tmp_path: Path) -> None:
+    results = write(tmp_path, 0.0)
+    (claim,) = decay_claims(results)
+    # Of the first ten the five with it are the five best, p = 0.0079 in each search.
+    assert claim.verdict == "in part: with small students"
+    assert claim.number == "p = 0.0079 and 0.0079, 10 random trials each"
+    assert "of all trials 14 have it and 10 do not, and 5 of the 10 best have it" in claim.ours
+    for method in METHODS:
+        path = results / FOLDER / f"{method}_trials.csv"
+        trials = pd.read_csv(path)
+        late = trials.number >= STARTUP
+        trials.loc[late, "validation/kl"] = np.where(trials["optimizer.decoupled"][late] == 1, 0.1, 9.0)
+        trials.loc[~late, "optimizer.decoupled"] = trials.number[~late] % 2 == 0
+        trials.to_csv(path, index=False)
+    (claim,) = decay_claims(results)
+    assert claim.kind == "undecided"
 
 
 def test_ranks_go_by_validation_levels_and_the_papers_by_test_levels(tmp_path: Path) -> None:
@@ -155,6 +186,10 @@ def test_differences_by_number_of_levels_are_paired_by_seed(other: str, tmp_path
     one = rows[rows.levels == 4].pivot(index="seed", columns="method", values="test/kl")
     each = one["temporal_mask"] - one[other]
     found = differences(rows, other).loc[4]
+    assert found.p == pytest.approx(ttest_rel(one["temporal_mask"], one[other]).pvalue)
+    compared = comparisons_by_levels(rows)
+    smallest = compared.p.min()
+    assert compared.corrected.min() == pytest.approx(len(compared) * smallest)
     assert found["mean"] == pytest.approx(each.mean())
     assert found["mean"] == pytest.approx({"adam": -0.05, UNMASKED: -0.02}[other], abs=0.003)
     # 2.776: Student's t with four degrees of freedom.
@@ -163,13 +198,27 @@ def test_differences_by_number_of_levels_are_paired_by_seed(other: str, tmp_path
 
 def test_everything_is_drawn(tmp_path: Path) -> None:
     results = write(tmp_path, 0.01)
-    for module in (figure10, figure18, number_of_levels):
+    for module in (figure10, figure18, number_of_levels, thumbnail):
         assert module.draw(results).axes
+    assert len(thumbnail.draw(results).axes[0].get_xticks()) == 3
     table = table3.tabulate(results)
     assert len(table) == 11
     assert (table[table3.NARROW.format(2048)] != "").sum() == 6
     assert (table[table3.WIDE] != "").sum() == 7
     assert list(coinrun_pilot.tabulate(results).columns) == ["threshold", "lr", "256 steps", "512 steps"]
+
+
+def test_figure_table_and_intervals_are_of_one_file(tmp_path: Path) -> None:
+    results = write(tmp_path, 0.01, 0.02)
+    table = coinrun_finalists.tabulate(results)
+    drawn = {text.get_text() for text in figure10.draw(results).axes[1].texts}
+    last = table[table.steps == "2,048"]
+    assert {*last["mask"], *last["other"]} == drawn
+    for _, row in table.iterrows():
+        assert float(row["mask"]) - float(row["other"]) == pytest.approx(
+            float(row["mask - other"]), abs=1.01e-4
+        )
+    assert all(float(value) > 1 for value in table["mask"]), "the file of all test states"
 
 
 def test_the_interval_shrinks_with_the_number_of_trials() -> None:

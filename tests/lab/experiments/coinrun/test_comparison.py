@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from lab.experiments.coinrun.comparison import Comparison, compare
+from lab.figures.holm import LEVEL
 
 SEEDS, LEVELS = 5, 40
 
@@ -63,15 +64,20 @@ def test_the_interval_covers_the_truth(seeds: float, levels: float) -> None:
 def test_a_difference_of_the_smallest_size_is_seen_four_times_in_five() -> None:
     random = np.random.default_rng(3)
     size = Comparison(0.0, 0.1 / SEEDS**0.5, SEEDS, LEVELS).smallest_seen
-    seen = [compare(rows_of(-size, random, 0.1, 0.0), "mask", "adam").verdict for _ in range(300)]
-    assert 0.7 < seen.count("reproduced") / len(seen) < 0.92
-    assert seen.count("not reproduced") == 0
+    found = [compare(rows_of(-size, random, 0.1, 0.0), "mask", "adam") for _ in range(300)]
+    seen = [one.difference for one in found if one.p_value < LEVEL]
+    assert 0.7 < len(seen) / len(found) < 0.92
+    assert max(seen) < 0
 
 
-@pytest.mark.parametrize(
-    ("difference", "verdict"), [(-1.0, "reproduced"), (1.0, "not reproduced"), (0.1, "undecided")]
-)
-def test_the_verdict_follows_from_the_interval(difference: float, verdict: str) -> None:
-    assert Comparison(difference, 0.1, SEEDS, LEVELS).verdict == verdict
-    low, high = Comparison(difference, 0.1, SEEDS, LEVELS).interval
+@pytest.mark.parametrize(("difference", "differs"), [(-1.0, True), (1.0, True), (0.1, False), (0.0, False)])
+def test_the_p_value_is_below_the_level_where_the_interval_leaves_0_out(
+    difference: float, differs: bool
+) -> None:
+    found = Comparison(difference, 0.1, SEEDS, LEVELS)
+    low, high = found.interval
     assert low < difference < high
+    assert (not low <= 0 <= high) == (found.p_value < LEVEL) == differs
+    # The edge of the interval is the difference at which the p value is the level.
+    edge = Comparison(difference - low, 0.1, SEEDS, LEVELS)
+    assert edge.p_value == pytest.approx(LEVEL)

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from ilc.errors import UserError
+from lab.configuration.compose import compose_experiment
 from lab.data import Environments
 from lab.experiments.coinrun.data import make_coinrun
 
@@ -43,6 +44,14 @@ def test_environments(data: Environments) -> None:
     assert data.n_outputs == 15
     assert "own PPO expert" in data.source
     assert data.references["constant/kl"] > 0
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_all_states_of_other_levels_are_evaluated(scale: str) -> None:
+    config = compose_experiment(["experiment=coinrun_bc", f"scale={scale}"])
+    assert config["trainer"]["evaluation_examples"] is None
+    training = config["dataset"]["n_environments"] * config["dataset"]["examples_per_environment"]
+    assert config["trainer"]["training_examples_evaluated"] < training
 
 
 def test_validation_states_leave_the_others_as_they_are(data: Environments, data_dir: Path) -> None:

@@ -7,7 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lab.experiments.distillation.claims import ablations, game_of_life, labels, mujoco, privileged
+from lab.experiments.distillation.claims import (
+    ablations,
+    game_of_life,
+    labels,
+    mujoco,
+    mujoco_order,
+    privileged,
+)
 from lab.experiments.distillation.figures import table_c7
 from lab.experiments.distillation.results import FOLDER, by_replica
 
@@ -36,15 +43,22 @@ def write(results: Path, name: str, runs: list[dict[str, object]]) -> Path:
 
 @pytest.mark.parametrize(
     ("distilled", "bonus", "verdict"),
-    [(0.05, 0.3, "reproduced"), (0.15, 0.3, "in part"), (0.05, 0.1, "in part"), (0.4, 0.3, "not reproduced")],
+    [
+        (0.05, 0.3, "reproduced"),
+        (0.2, 0.3, "in part: better by less than a half"),
+        (0.05, 0.08, "in part: better by less than a half"),
+        (0.4, 0.3, "undecided"),
+    ],
 )
 def test_the_claim_about_noisy_labels_looks_at_every_seed(
     distilled: float, bonus: float, verdict: str, tmp_path: Path
 ) -> None:
-    def run(method: str, last: tuple[float, float], entropy: float = 0.0) -> dict[str, object]:
+    def run(
+        method: str, last: tuple[float, float], entropy: float = 0.0, split: str = "fixed"
+    ) -> dict[str, object]:
         values = {f"n9/seed{seed}/test/kl": value for seed, value in enumerate(last)}
-        shared = {"dataset.logits_factor": 3.0, "teaching.split": "redrawn", "entropy_weight": entropy}
-        return {"method": method, **shared, **values}
+        shared = {"dataset.logits_factor": 1.0, "teaching.split": split, "entropy_weight": entropy}
+        return {"method": method, "stopped": "completed", **shared, **values}
 
     runs = [
         run("distill", (0.01, distilled)),
@@ -54,30 +68,43 @@ def test_the_claim_about_noisy_labels_looks_at_every_seed(
         run("entropy_bonus", (0.35, bonus), 1.0),
         run("entropy_bonus", (0.5, 0.5), 10.0),
     ]
-    (claim,) = labels.claims(write(tmp_path, "labels", runs))
+    (claim,) = labels.claims(write(tmp_path / "literal", "labels", runs))
     assert claim.verdict == verdict
     assert "entropy bonus 1)" in claim.ours
+    # What other settings say does not stand in for the thesis's.
+    others = [run("distill", (0.01, 0.01), split="redrawn"), *runs[1:]]
+    missing = {**run("distill", (0.0, 0.0)), "stopped": "pending"}
+    missing = {key: value for key, value in missing.items() if not key.endswith("test/kl")}
+    (claim,) = labels.claims(write(tmp_path / "others", "labels", [*others, missing]))
+    assert claim.verdict == "pending: 6 of 7 runs, the others are pending"
+    assert claim.number == "6 of 7 runs; test KL in variants: 0.010"
 
 
 @pytest.mark.parametrize(
     ("plain", "distilled", "verdict"),
     [
         ((0.50, 0.52, 0.60), (0.90, 0.94, 0.99), "reproduced"),
-        ((0.50, 0.57, 0.60), (0.90, 0.94, 0.99), "in part"),
-        ((0.50, 0.52, 0.60), (0.61, 0.80, 0.90), "in part"),
-        ((0.50, 0.52, 0.60), (0.60, 0.80, 0.90), "not reproduced"),
+        ((0.50, 0.57, 0.60), (0.90, 0.94, 0.99), "in part: better, but not as in the authors' drawing"),
+        ((0.50, 0.52, 0.60), (0.61, 0.80, 0.90), f"in part: {privileged.REDRAWN}"),
+        ((0.50, 0.52, 0.60), (0.40, 0.50, 0.90), "not reproduced"),
     ],
 )
 def test_the_claim_about_noisy_privileged_data_looks_at_medians(
     plain: tuple[float, ...], distilled: tuple[float, ...], verdict: str, tmp_path: Path
 ) -> None:
     runs = []
-    for method, best in (("no_teacher", plain), ("distill", distilled)):
+    redrawn = (0.9, 0.94, 0.99)
+    for method, split, best in (
+        ("no_teacher", "fixed", plain),
+        ("distill", "fixed", distilled),
+        ("distill", "redrawn", redrawn),
+    ):
         values = {f"best/n512/seed{seed}/test/accuracy": value for seed, value in enumerate(best)}
-        runs.append({"method": method, "dataset.dimensions": 128, "teaching.split": "redrawn", **values})
+        runs.append({"method": method, "dataset.dimensions": 128, "teaching.split": split, **values})
     (claim,) = privileged.claims(write(tmp_path, "privileged", runs))
     assert claim.verdict == verdict
-    assert "in 1 of 1 pairs" in claim.ours
+    helps = int(sorted(distilled)[1] - sorted(plain)[1] >= 0.05)
+    assert f"{helps} of 1 (split fixed), 1 of 1 (split redrawn)" in claim.ours
 
 
 HOPPER = {"dataset.environment": "Hopper-v4", "teaching.split": "fixed", "teaching.n_inner": 96}
@@ -108,20 +135,22 @@ def write_mujoco(results: Path, distilled: float, frozen: float) -> Path:
 @pytest.mark.parametrize(
     ("distilled", "frozen", "verdict", "order"),
     [
-        (0.22, 0.5, "in part: with a reduced teacher", "in part: 1 of 4 environments"),
-        (0.22, 0.2, "in part: a frozen teacher helps too", "in part: 1 of 4 environments"),
-        (0.24, 0.5, "in part: better by less than a quarter", "in part: 1 of 4 environments"),
-        (0.31, 0.5, "not reproduced", "not reproduced"),
+        # On Hopper, the one environment, an auxiliary task is no help.
+        (0.22, 0.5, "in part: with a reduced teacher", "not reproduced"),
+        (0.22, 0.2, "in part: a frozen teacher helps too", "not reproduced"),
+        (0.24, 0.5, "in part: better by less than a quarter", "not reproduced"),
+        (0.34, 0.5, "not reproduced", "not reproduced"),
     ],
 )
 def test_the_claim_about_hopper_takes_the_longest_baselines(
     distilled: float, frozen: float, verdict: str, order: str, tmp_path: Path
 ) -> None:
-    hopper, whole = mujoco.claims(write_mujoco(tmp_path, distilled, frozen))
+    (hopper,) = mujoco.claims(write_mujoco(tmp_path, distilled, frozen))
+    (whole,) = mujoco_order.claims(tmp_path)
     assert hopper.verdict == verdict
     assert "Within 10 steps the best error without a teacher is 0.35000" in hopper.ours
     assert whole.verdict == order
-    assert "1 of 4 environments" in whole.ours
+    assert "We ran 1 of 4 environments" in whole.ours
 
 
 def test_the_table_of_mujoco_compares_at_equal_steps_too(tmp_path: Path) -> None:
@@ -137,9 +166,10 @@ def test_the_table_of_mujoco_compares_at_equal_steps_too(tmp_path: Path) -> None
     ("distilled", "frozen", "whole", "verdict"),
     [
         (0.9, 0.76, 0.71, "in part: only in a smaller game"),
-        (0.9, 0.93, 0.9, "in part: a frozen teacher is as good"),
+        (0.9, 0.93, 0.9, "in part: a frozen teacher is better"),
+        (0.9, 0.9, 0.9, "in part: better than no teacher; open against a frozen one"),
         (0.65, 0.76, 0.9, "not reproduced"),
-        (0.96, 0.76, 0.9, "reproduced"),
+        (0.96, 0.76, 0.9, "in part: with a redrawn split"),
     ],
 )
 def test_the_claim_about_the_game_of_life_looks_at_both_games(
@@ -154,8 +184,10 @@ def test_the_claim_about_the_game_of_life_looks_at_both_games(
             ("fixed_teacher", "random", frozen),
             ("fixed_teacher", "oracle", 0.95),
         ):
-            values = {"n8/seed0/test/accuracy": best, "best/n8/seed0/test/accuracy": best}
-            smaller = {"n4/seed0/test/accuracy": 0.99, "best/n4/seed0/test/accuracy": 0.99}
+            values, smaller = (
+                {f"{kind}n{n}/seed{seed}/test/accuracy": value for kind in ("", "best/") for seed in range(2)}
+                for n, value in ((8, best), (4, 0.99))
+            )
             about = {"method": method, "fixed_teacher": fixed, "teaching.split": "redrawn"}
             rows.append(shared | about | values | smaller)
         return rows
@@ -183,9 +215,10 @@ def hopper(case: dict[str, object], lowest: float, step: int = 1) -> dict[str, o
 @pytest.mark.parametrize(
     ("shuffled", "redrawn", "verdict"),
     [
-        (0.15, 0.25, "in part: with a reduced teacher"),
-        (0.15, 0.1, "in part: 3 of 4 statements"),
-        (0.3, 0.1, "in part: 2 of 4 statements"),
+        (0.15, 0.25, f"in part: {ablations.LIMIT}"),
+        (0.15, 0.1, "in part: 3 of 4 statements, 1 fails"),
+        (0.3, 0.1, "in part: 2 of 4 statements, 2 fails"),
+        (0.1, 0.25, "in part: 3 of 4 statements, 1 open"),
     ],
 )
 def test_the_claim_about_what_a_teacher_needs_counts_the_thesis_s_statements(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lab.runs.search.search_definition import with_overrides
+from lab.runs.search.trial import overrides_of
 
 SEARCH = """
 fixed: [experiment=spirals, dataset.examples_per_environment=32, dataset.batch_size=16, trainer.max_epochs=1]
@@ -54,6 +55,14 @@ def test_another_search_needs_a_folder_of_its_own(script_here: Any) -> None:
     done = script_here("search", "spirals/l1", "seed=1")
     assert done.returncode == 1
     assert "another search than spirals/l1: give it a folder with --output" in done.stderr
+
+
+def test_an_override_replaces_what_was_the_default(definition: Any) -> None:
+    pinned = definition("seed=1", was_default=("trainer.evaluation_examples=9", "optimizer.lr=1"))
+    changed = with_overrides(pinned, ["trainer.evaluation_examples=5"])
+    own = [text for text in overrides_of(changed, {}) if "evaluation_examples" in text]
+    assert own == ["trainer.evaluation_examples=5"]
+    assert changed.was_default == ("optimizer.lr=1",)
 
 
 def test_an_override_replaces_the_one_of_the_file(definition: Any) -> None:

@@ -6,14 +6,18 @@ import importlib.util
 import inspect
 import shlex
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from ilc.errors import UserError
 from lab.configuration.compose import combinations, compose_config
 from lab.configuration.resolve import identity, resolve
+from lab.runs.search.committed_trials import n_complete, read_trials
+from lab.runs.search.files import table_path
 from lab.runs.search.search_file import load_definitions
 from lab.runs.search.trial import overrides_of
 from lab.runs.study.measurement_step import MeasurementStep
@@ -98,6 +102,28 @@ def test_the_recorded_commands_are_the_studys_runs(step: RunsStep, root: Path) -
     assert lacking == left or step.may_diverge
 
 
+def test_rows_count_as_done_only_for_runs_that_have_what_was_the_default(root: Path, tmp_path: Path) -> None:
+    (step,) = (step for step in STUDIES["coinrun_table3"].steps if isinstance(step, RunsStep))
+    assert step.was_default == ("trainer.evaluation_examples=1000",)
+    assert all(step.was_default[0] in own for own in step.runs(tmp_path).values())
+    done, wanted = step.count(tmp_path, root / "results")
+    assert done == wanted == len(pd.read_csv(root / "results" / f"{step.to}_runs.csv"))
+    # Another cut is another run, and so is the same one without its mark.
+    for fixed in (step.was_default, ("trainer.evaluation_examples=999",)):
+        other = replace(step, fixed=(*step.fixed, *fixed), was_default=())
+        assert other.count(tmp_path, root / "results") == (0, wanted)
+
+
+def test_the_committed_trials_of_coinrun_stay_trials_of_their_searches(root: Path) -> None:
+    for definition in load_definitions("coinrun"):
+        table = root / "results" / table_path(definition)
+        assert overrides_of(definition, {}).count("trainer.evaluation_examples=1000") == 1
+        assert n_complete(definition, Path("nowhere"), table) == definition.trials
+        with pytest.raises(UserError, match=r"its command lacks trainer\.evaluation_examples=1000"):
+            fixed = (*definition.fixed, *definition.was_default)
+            read_trials(replace(definition, fixed=fixed, was_default=()), table)
+
+
 @pytest.mark.parametrize("step", steps(RunsStep))
 def test_rows_name_their_runs_and_only_unfinished_studies_have_pending_ones(
     step: RunsStep, root: Path
@@ -118,7 +144,7 @@ def test_the_recorded_trials_are_of_the_searches(step: SearchStep, root: Path) -
         if not (root / "results" / file).exists():
             continue  # The test above says which study may lack it.
         trials = pd.read_csv(root / "results" / file)
-        shared = set(overrides_of(definition, {}))
+        shared = set(overrides_of(definition, {})) - set(definition.was_default)
         for command in trials.command:
             own = set(shlex.split(command)[2:])
             assert shared <= own

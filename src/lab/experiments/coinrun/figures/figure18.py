@@ -10,10 +10,20 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 
-from lab.experiments.coinrun.trials import COLORS, METHODS, STEPS_PER_EPOCH, TOP, about, read_finalists
+from lab.experiments.coinrun.trials import (
+    COLORS,
+    CUT,
+    METHODS,
+    STEPS_PER_EPOCH,
+    TOP,
+    UNMASKED,
+    about,
+    read_finalists,
+)
 from lab.figures.style import new_figure, stamp
 
-STYLES = {"adam": "--", "temporal_mask": "-"}
+STYLES = {"adam": "--", "temporal_mask": "-", UNMASKED: ":"}
+NAMES = {**METHODS, UNMASKED: "mask's settings, no mask"}
 PANELS = (("train/kl", "training levels"), ("test/kl", "other levels (test)"))
 TICKS = (0.1, 0.15, 0.2, 0.3)
 
@@ -28,7 +38,7 @@ def draw(results: Path) -> Figure:
     figure = new_figure(n_columns=2)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (key, title) in zip(panels, PANELS, strict=True):
-        for method, name in METHODS.items():
+        for method, name in NAMES.items():
             own = rows[rows.method == method].pivot_table(index="epoch", columns="rank", values=key)
             color, style = COLORS[method], STYLES[method]
             low, high = interval_of_the_mean(own)
@@ -50,6 +60,7 @@ def draw(results: Path) -> Figure:
         f"the top {TOP} configurations of each search by validation levels, {rows.seed.nunique()} new seeds, "
         f"{rows.steps.max():,} steps; thin: each configuration, as the mean of its seeds;\n"
         "thick: mean of the configurations, shaded: its 95 % bootstrap interval over configurations;\n"
+        f"test: {CUT}; training: 1,000 of the 64,000 states; gray: the mask's configurations without it\n"
         f"{about(rows)}",
     )
     return figure

@@ -37,7 +37,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"bar: median of n = {groups.seed.nunique().min()} seeds, marks: seeds; reduced teacher, "
-        f"{UNROLLED} steps unrolled unless stated; "
-        f"data: {data_sources(runs(results, 'ablations'))}",
+        f"{UNROLLED} steps unrolled unless stated;\n"
+        f"data: {data_sources(runs(results, 'ablations'))}, one collection for all seeds",
     )
     return figure

@@ -61,7 +61,10 @@ def draw(results: Path) -> Figure:
     handles += [panels[0].plot([], [], mark, color=GREY, ms=7)[0] for mark in ("*", "P")]
     labels = [*OUTCOMES.values(), "IRM authors' IRM", "IRM authors' plain training"]
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
-    about = "a mark per seed; selection: last; scale=small, 5,000 images per environment"
+    about = (
+        "a mark per seed at its last evaluation; circle: above the bar (shaded) at some evaluation, where "
+        "the source stops, by test data;\nscale=small, 5,000 images per environment"
+    )
     sources = "; ".join(filter(None, [data_sources(runs), pending(results, *STUDIES)]))
     stamp(figure, f"{about}; data: {sources}")
     return figure

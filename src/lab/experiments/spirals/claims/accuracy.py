@@ -16,8 +16,9 @@ from lab.experiments.spirals.methods import (
 )
 from lab.experiments.spirals.three_revolutions import SETTINGS, Setting, Tests, tests_at
 from lab.figures.claims import Claim
+from lab.figures.holm import LEVEL
 from lab.figures.style import median_and_range
-from lab.figures.verdicts import FEWEST, LEVEL, at_settings
+from lab.figures.verdicts import FEWEST, at_settings
 
 NEAR = 0.05
 """A baseline counts as at chance if its 95 % interval ends less than this above chance.

@@ -12,7 +12,7 @@ from scipy.stats import fisher_exact
 from lab.experiments.spirals.methods import AND_MASKS, METHODS, PERFECT
 from lab.experiments.spirals.three_revolutions import SETTINGS, THREE, TWO, tests_at, trials_at
 from lab.figures.claims import Claim
-from lab.figures.verdicts import at_settings, holm
+from lab.figures.verdicts import at_settings, significant
 
 
 def claims(results: Path) -> list[Claim]:
@@ -67,7 +67,7 @@ def robustness_rule(perfect: Mapping[str, tuple[int, int]]) -> str:
         float(fisher_exact(np.array([[a, b - a], [k, n - k]]), alternative="greater").pvalue)
         for _, (a, b) in others
     ]
-    more = [label for (label, _), sure in zip(others, holm(p_values), strict=True) if sure]
+    more = [label for (label, _), sure in zip(others, significant(p_values), strict=True) if sure]
     if len(more) == len(others):
         return "reproduced"
     if more:

@@ -12,7 +12,8 @@ from lab.experiments.spirals.correlations import in_all_networks
 from lab.experiments.spirals.three_revolutions import SETTINGS
 from lab.experiments.spirals.unanimous import FEWEST_COMPONENTS, Unanimous, read_unanimous
 from lab.figures.claims import Claim
-from lab.figures.verdicts import FEWEST, LEVEL, at_settings
+from lab.figures.holm import LEVEL
+from lab.figures.verdicts import FEWEST, at_settings
 
 ALMOST_ALL = 0.9
 """The share of networks in which a correlation must fall, so that it counts as suppressed."""

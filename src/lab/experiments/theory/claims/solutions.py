@@ -11,7 +11,8 @@ from scipy.stats import wilcoxon
 
 from lab.experiments.theory.solutions import DAMPING, EPSILON, PAPER_SIZE, SMALL, reported
 from lab.figures.claims import Claim
-from lab.figures.verdicts import FEWEST, LEVEL, holm
+from lab.figures.holm import LEVEL
+from lab.figures.verdicts import FEWEST, significant
 
 NOISE = Path("theory/linear_regression_noise.csv")
 FOUND = 0.1
@@ -78,8 +79,8 @@ def consistency_rule(comparisons: Mapping[str, Comparison]) -> str:
     Args:
         comparisons: by words such as ``by the worst pair``.
     """
-    significant = holm([comparison.p for comparison in comparisons.values()])
-    sure = {name: c.ratio for (name, c), s in zip(comparisons.items(), significant, strict=True) if s}
+    found = significant([comparison.p for comparison in comparisons.values()])
+    sure = {name: c.ratio for (name, c), s in zip(comparisons.items(), found, strict=True) if s}
     more = [f"{name} ({ratio:.2f} times)" for name, ratio in sure.items() if ratio < 1]
     less = [f"{name} ({ratio:.1f} times)" for name, ratio in sure.items() if ratio > 1]
     if not sure:
