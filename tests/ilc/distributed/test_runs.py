@@ -82,7 +82,7 @@ def evaluations(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_metrics_are_those_of_one_process(
     size: int, contents: dict[str, dict[str, Any]], alone: Path, tmp_path: Path
 ) -> None:
@@ -158,6 +158,7 @@ def test_killing_one_of_two_processes_ten_times(uninterrupted: Path, tmp_path: P
     assert_same_run(folder, uninterrupted)
 
 
+@pytest.mark.slow
 def test_stopped_by_a_signal_to_either(uninterrupted: Path, tmp_path: Path) -> None:
     """Both finish the same step, one line is printed, nothing is lost."""
     folder, said = tmp_path / "run", tmp_path / "said.txt"
@@ -184,6 +185,7 @@ def uninterrupted_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_one_process_stopped_at_ten_random_moments(uninterrupted_alone: Path, tmp_path: Path) -> None:
     """Wherever the signal falls, in a step, an evaluation or a checkpoint; the numbers are the same bits."""
     folder, said = tmp_path / "run", tmp_path / "said.txt"

@@ -17,6 +17,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.slow
 def test_configs_and_names_are_those_of_runs_composed_alone() -> None:
     for overrides in [*RUNS, *RUNS[::-1]]:
         together, alone = compose_run(overrides), compose_config(overrides)

@@ -75,10 +75,8 @@ NAMES = ("SIGTERM", "SIGUSR1", "SIGINT")
 NOT_NUMBERS = ("wall_seconds", "peak_memory_mb")
 
 
-@pytest.mark.parametrize(
-    "experiment",
-    ["spirals", *(pytest.param(name, marks=pytest.mark.slow) for name in EXPERIMENTS if name != "spirals")],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_stopped_at_ten_steps(
     experiment: str, train: TrainCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_the_recorded_commands_are_the_studys_runs(step: RunsStep, root: Path) -
     assert lacking == left or step.may_diverge
 
 
+@pytest.mark.slow
 def test_rows_count_as_done_only_for_runs_that_have_what_was_the_default(root: Path, tmp_path: Path) -> None:
     (step,) = (step for step in STUDIES["coinrun_table3"].steps if isinstance(step, RunsStep))
     assert step.was_default == ("trainer.evaluation_examples=1000",)
