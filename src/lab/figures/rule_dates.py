@@ -52,7 +52,7 @@ DATES = {
     "distillation/mujoco_order": RuleDate(TODAY),
     "distillation/privileged": RuleDate(TODAY, AFTER, LITERAL),
     "irm/authors_protocol": RuleDate("2026-11-25", "2026-11-25"),
-    "irm/colored": RuleDate(TODAY, NO_RUN),
+    "irm/colored": RuleDate(TODAY, TODAY),
     "irm/cue": RuleDate(TODAY, NO_RUN),
     "irm/linear": RuleDate(TODAY, NO_RUN),
     "irm/stability": RuleDate(TODAY, NO_RUN),
