@@ -53,7 +53,7 @@ DATES = {
     "distillation/privileged": RuleDate(TODAY, AFTER, LITERAL),
     "irm/authors_protocol": RuleDate("2026-11-25", "2026-11-25"),
     "irm/colored": RuleDate(TODAY, TODAY),
-    "irm/cue": RuleDate(TODAY, NO_RUN),
+    "irm/cue": RuleDate(TODAY, TODAY),
     "irm/linear": RuleDate(TODAY, NO_RUN),
     "irm/stability": RuleDate(TODAY, NO_RUN),
     "linear_unit_tests/published_table": RuleDate(TODAY),
