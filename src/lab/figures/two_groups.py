@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import t
 
-from lab.figures.holm import LEVEL, holm
+from lab.figures.verdicts import significant
 
 
 class Difference(NamedTuple):
@@ -24,7 +25,7 @@ class Difference(NamedTuple):
     p_value: float
 
 
-def welch(ours: Sequence[float], others: Sequence[float]) -> Difference:
+def welch(ours: ArrayLike, others: ArrayLike) -> Difference:
     """Compare two groups of at least two independent values each, whose spreads may differ (Welch's test).
 
     Two groups without any spread differ if their values do.
@@ -46,8 +47,8 @@ def signs(differences: Sequence[Difference]) -> list[int]:
     A difference is open if its p value, corrected for the number of differences (``holm``), is not below the
     level.
     """
-    corrected = holm([difference.p_value for difference in differences])
+    sure = significant([difference.p_value for difference in differences])
     return [
-        0 if p_value >= LEVEL else int(math.copysign(1, difference.value))
-        for difference, p_value in zip(differences, corrected, strict=True)
+        int(math.copysign(1, difference.value)) if is_sure else 0
+        for difference, is_sure in zip(differences, sure, strict=True)
     ]

@@ -38,6 +38,11 @@ def kind_of(verdict: str) -> str:
     return verdict if verdict in ("reproduced", "holds") else "in part"
 
 
+def reproduced(limit: str = "") -> str:
+    """Return the verdict on a statement that holds: ``in part``, if a limit says how our setting differs."""
+    return f"in part: {limit}" if limit else "reproduced"
+
+
 def at_settings(verdicts: Mapping[str, str]) -> str:
     """Return one verdict from those at several settings that the source leaves open.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from lab.figures.two_groups import Difference, signs
+from lab.figures.verdicts import reproduced
 
 
 class Against(NamedTuple):
@@ -38,7 +39,7 @@ def more_accurate(gaps: Mapping[str, Difference], limit: str = "") -> str:
         return f"not reproduced: {_listed(beaten_by)} more accurate"
     beaten = [name for name, sign in found.items() if sign > 0]
     if len(beaten) == len(found):
-        return f"in part: {limit}" if limit else "reproduced"
+        return reproduced(limit)
     return f"undecided: sure only against {_listed(beaten)}" if beaten else "undecided"
 
 
@@ -65,7 +66,7 @@ def saves(against: Mapping[str, Against], limit: str = "") -> str:
         if calls < 0 and name not in fails and against[name].accuracy.value >= 0
     ]
     if len(holds) == len(against):
-        return f"in part: {limit}" if limit else "reproduced"
+        return reproduced(limit)
     if holds:
         rest = f", not against {_listed(fails)}" if fails else ""
         return f"in part: against {_listed(holds)}{rest}"

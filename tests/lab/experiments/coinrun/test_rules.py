@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from lab.experiments.coinrun.claims import generalisation, weight_decay
-from lab.experiments.coinrun.claims.weight_decay import Groups
 from lab.experiments.coinrun.comparison import Comparison
 from lab.figures.holm import LEVEL
+from lab.figures.two_groups import Difference
 
 BETTER, WORSE, SAME, BARELY = -0.1, 0.1, -0.001, -0.029
 """Differences with a standard error of 0.01: p = 0.0006, 0.0006, 0.9, and 0.044 with four seeds' freedom."""
+
+TOO_FEW = "undecided: too few trials that differ in nothing else"
 
 
 def compared(*differences: tuple[float, float]) -> dict[int, dict[str, Comparison]]:
@@ -50,15 +52,25 @@ def test_the_temporal_mask(
 @pytest.mark.parametrize(
     ("adam", "mask", "limit", "expected"),
     [
-        (Groups(0.1, 0.01), Groups(0.1, 0.01), "", "reproduced"),
-        (Groups(0.1, 0.01), Groups(0.1, 0.01), "with small students", "in part: with small students"),
-        (Groups(0.1, 0.9), Groups(0.1, 0.01), "", "in part: for temporal mask"),
-        (Groups(0.1, 0.01), Groups(-0.1, 0.9), "", "in part: for adam"),
-        (Groups(0.1, 0.01), Groups(-0.1, 0.01), "", "not reproduced: it hurts"),
-        (Groups(0.1, 0.3), Groups(0.1, 0.3), "", "undecided: too few trials that differ in nothing else"),
+        (Difference(0.1, 0.01), Difference(0.1, 0.01), "", "reproduced"),
+        (Difference(0.1, 0.01), Difference(0.1, 0.01), "with small students", "in part: with small students"),
+        (Difference(0.1, 0.9), Difference(0.1, 0.01), "", "in part: for temporal mask"),
+        (Difference(0.1, 0.01), Difference(-0.1, 0.9), "", "in part: for adam"),
+        (Difference(0.1, 0.01), Difference(-0.1, 0.01), "", "not reproduced: it hurts"),
+        (
+            Difference(0.1, 0.3),
+            Difference(0.1, 0.3),
+            "",
+            TOO_FEW,
+        ),
         # Below 0.05 each, above it together.
-        (Groups(0.1, 0.04), Groups(0.1, 0.04), "", "undecided: too few trials that differ in nothing else"),
+        (
+            Difference(0.1, 0.04),
+            Difference(0.1, 0.04),
+            "",
+            TOO_FEW,
+        ),
     ],
 )
-def test_weight_decay(adam: Groups, mask: Groups, limit: str, expected: str) -> None:
+def test_weight_decay(adam: Difference, mask: Difference, limit: str, expected: str) -> None:
     assert weight_decay.verdict({"adam": adam, "temporal_mask": mask}, limit) == expected

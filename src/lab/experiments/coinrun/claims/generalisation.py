@@ -21,6 +21,7 @@ from lab.experiments.coinrun.trials import (
 )
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
+from lab.figures.verdicts import reproduced
 
 LIMIT = "with small students that still improve"
 """How our setting differs from the paper's (table ``coinrun_pilot``)."""
@@ -80,7 +81,7 @@ def verdict(by_steps: dict[int, dict[str, Comparison]], limit: str = "") -> str:
     if 1 in longest:
         return "not reproduced"
     if longest == {-1}:
-        return f"in part: {limit}" if limit else "reproduced"
+        return reproduced(limit)
     return "in part: in short training" if {-1} in signs.values() else "undecided"
 
 

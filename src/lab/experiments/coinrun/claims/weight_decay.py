@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 from scipy.stats import mannwhitneyu
 
 from lab.experiments.coinrun.trials import METHODS, TOP, read_trials
 from lab.figures.claims import Claim
-from lab.figures.holm import LEVEL, holm
+from lab.figures.two_groups import Difference, signs
+from lab.figures.verdicts import reproduced
 
 STARTUP = 10
 """The number of trials at the start of a search that TPE draws at random, which is Optuna's default.
@@ -21,18 +21,6 @@ in all other settings too, and comparing them says nothing about the update.
 LIMIT = "with small students"
 
 
-class Groups(NamedTuple):
-    """The random trials of one search.
-
-    Attributes:
-        better: the median validation KL without the second update minus that with it; above 0 it helps.
-        p_value: the two-sided p value that there is no difference (Mann-Whitney).
-    """
-
-    better: float
-    p_value: float
-
-
 def claims(results: Path) -> list[Claim]:
     """Return the claim on weight decay, from the trials of both searches."""
     trials = read_trials(results)
@@ -41,7 +29,7 @@ def claims(results: Path) -> list[Claim]:
         own = trials[trials.method == method]
         random = own[own.number < STARTUP]
         with_it, without = by_switch(random)
-        found[method] = Groups(without.median() - with_it.median(), mannwhitneyu(with_it, without).pvalue)
+        found[method] = Difference(without.median() - with_it.median(), mannwhitneyu(with_it, without).pvalue)
         every = by_switch(own)
         parts.append(
             f"{name}: the median is {with_it.median():.4f} with it ({len(with_it)} trials) and "
@@ -49,7 +37,7 @@ def claims(results: Path) -> list[Claim]:
             f"of all trials {len(every[0])} have it and {len(every[1])} do not, and "
             f"{by_switch(own[own['rank'] <= TOP])[0].size} of the {TOP} best have it."
         )
-    p_values = [groups.p_value for groups in found.values()]
+    p_values = [difference.p_value for difference in found.values()]
     claim = Claim(
         short="Separate weight decay helps the mask and Adam",
         claim="On CoinRun, weight decay as a second, independent update improves the mask and Adam "
@@ -71,7 +59,7 @@ def by_switch(trials: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     return trials[on]["validation/kl"], trials[~on]["validation/kl"]
 
 
-def verdict(found: dict[str, Groups], limit: str = "") -> str:
+def verdict(found: dict[str, Difference], limit: str = "") -> str:
     """Return the verdict on the random trials of both searches.
 
     A difference counts if its p value, corrected for the number of searches (Holm), is below 0.05.
@@ -79,16 +67,17 @@ def verdict(found: dict[str, Groups], limit: str = "") -> str:
     other. Not reproduced: it hurts in one of them. Undecided: there is no difference that counts.
 
     Args:
-        found: the groups of each search by its name.
+        found: for each search the median validation KL without the second update minus that with it; above 0
+            it helps.
         limit: how our setting differs from the paper's, in words. With a limit, what is reproduced is so in
             part.
     """
-    counts = dict(zip(found, holm([groups.p_value for groups in found.values()]), strict=True))
-    helps = [name for name, p in counts.items() if p < LEVEL and found[name].better > 0]
-    if any(p < LEVEL and found[name].better < 0 for name, p in counts.items()):
+    sure = dict(zip(found, signs(list(found.values())), strict=True))
+    helps = [name for name, sign in sure.items() if sign > 0]
+    if -1 in sure.values():
         return "not reproduced: it hurts"
     if len(helps) == len(found):
-        return f"in part: {limit}" if limit else "reproduced"
+        return reproduced(limit)
     if helps:
         return f"in part: for {helps[0].replace('_', ' ')}"
     return "undecided: too few trials that differ in nothing else"

@@ -17,6 +17,7 @@ from lab.experiments.distillation.drawing import spread
 from lab.experiments.distillation.results import LABELS
 from lab.figures.claims import Claim
 from lab.figures.two_groups import Difference, signs, welch
+from lab.figures.verdicts import reproduced
 
 PLAIN = LABELS["no_teacher"]
 STATEMENTS = {
@@ -37,7 +38,7 @@ def claims(results: Path) -> list[Claim]:
         f"{case}: {spread(lowest[case], 5)}" for case in sorted(lowest, key=lambda c: lowest[c].median())
     )
     found = {
-        name: [welch(lowest[one].tolist(), lowest[other].tolist()) for one, other in pairs]
+        name: [welch(lowest[one], lowest[other]) for one, other in pairs]
         for name, pairs in STATEMENTS.items()
     }
     n = sum(map(len, found.values()))
@@ -86,7 +87,7 @@ def verdict(found: dict[str, list[Difference]], limit: str = "") -> str:
     """
     counts = {kind: list(kinds(found).values()).count(kind) for kind in ("holds", "fails", "open")}
     if counts["holds"] == len(found):
-        return f"in part: {limit}" if limit else "reproduced"
+        return reproduced(limit)
     if counts["holds"]:
         rest = [f"{counts[kind]} {kind}" for kind in ("fails", "open") if counts[kind]]
         return f"in part: {counts['holds']} of {len(found)} statements, {', '.join(rest)}"

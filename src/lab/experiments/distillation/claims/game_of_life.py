@@ -11,6 +11,7 @@ from lab.experiments.distillation.results import LABELS
 from lab.figures.claims import Claim
 from lab.figures.style import median_and_range
 from lab.figures.two_groups import Difference, signs, welch
+from lab.figures.verdicts import reproduced
 
 MAJORITY = 0.701
 """The share of dead centres after three steps, which is the accuracy of always saying "dead"."""
@@ -38,8 +39,8 @@ def claims(results: Path) -> list[Claim]:
     small, whole = _most(runs), _most(every[every.game == THESIS])
     best = _by_row(small, "best/test/accuracy")
     learned = {row: values for row, values in best.items() if row.startswith("learned")}
-    above_none = [_difference(values, best["no_teacher"]) for values in learned.values()]
-    above_frozen = [_difference(values, best[_frozen(row)]) for row, values in learned.items()]
+    above_none = [welch(values, best["no_teacher"]) for values in learned.values()]
+    above_frozen = [welch(values, best[_frozen(row)]) for row, values in learned.items()]
     ahead = _ahead_of_frozen(runs)
     there = _by_row(whole, "best/test/accuracy")
     learns_there = min(v.min() for r, v in there.items() if r.startswith("learned")) > MAJORITY + LIFT
@@ -101,11 +102,7 @@ def verdict(
         return f"in part: better than no teacher{place}; open against a frozen one"
     if not learns_there:
         return "in part: only in a smaller game"
-    return f"in part: {limit}" if limit else "reproduced"
-
-
-def _difference(ours: pd.Series, others: pd.Series) -> Difference:
-    return welch(ours.tolist(), others.tolist())
+    return reproduced(limit)
 
 
 def _frozen(row: str) -> str:

@@ -10,6 +10,7 @@ from lab.experiments.distillation.drawing import spread
 from lab.experiments.distillation.results import LABELS, TABLE_C_7, lowest_within, mujoco
 from lab.figures.claims import Claim
 from lab.figures.two_groups import Difference, signs, welch
+from lab.figures.verdicts import reproduced
 
 BAR = 0.75
 """The bound on the distilled error relative to the best error without a teacher. In the thesis this ratio
@@ -32,7 +33,7 @@ def _hopper(table: pd.DataFrame, curves: pd.DataFrame) -> Claim:
     steps = table.groupby("row").step.max()
     rival = min(WITHOUT, key=lambda row: best[row].median())
     ratio = best["fixed"].median() / best[rival].median()
-    better, frozen = _difference(best["fixed"], best[rival]), _difference(best["random"], best["no_teacher"])
+    better, frozen = welch(best["fixed"], best[rival]), welch(best["random"], best["no_teacher"])
     early = min(lowest_within(curves, row, steps["fixed"]).median() for row in WITHOUT)
     published = TABLE_C_7["Hopper"]
     shown = "; ".join(f"{LABELS[row]}: {spread(best[row], 5)}" for row in (*WITHOUT, "random", "fixed"))
@@ -80,8 +81,4 @@ def verdict(ratio: float, better: Difference, frozen: Difference, limit: str = "
         return (
             "in part: a frozen teacher helps too" if of_frozen else "in part: open whether a frozen one helps"
         )
-    return f"in part: {limit}" if limit else "reproduced"
-
-
-def _difference(ours: pd.Series, others: pd.Series) -> Difference:
-    return welch(ours.tolist(), others.tolist())
+    return reproduced(limit)

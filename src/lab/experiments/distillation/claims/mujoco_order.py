@@ -10,6 +10,7 @@ from lab.experiments.distillation.claims.mujoco import LIMIT, WITHOUT
 from lab.experiments.distillation.results import TABLE_C_7, mujoco
 from lab.figures.claims import Claim
 from lab.figures.two_groups import Difference, signs, welch
+from lab.figures.verdicts import reproduced
 
 
 def claims(results: Path) -> list[Claim]:
@@ -21,8 +22,8 @@ def claims(results: Path) -> list[Claim]:
     whole = first & (best.auxiliary < best.no_teacher)
     found = {
         str(name): (
-            _difference(of["fixed"], of["auxiliary"]),
-            _difference(of["auxiliary"], of["no_teacher"]),
+            welch(of["fixed"], of["auxiliary"]),
+            welch(of["auxiliary"], of["no_teacher"]),
         )
         for name, own in table.groupby("environment")
         if {"fixed", *WITHOUT} <= set(of := _by_row(own))
@@ -78,7 +79,7 @@ def verdict(found: dict[str, tuple[Difference, Difference]], environments: int, 
     pairs = list(zip(every[::2], every[1::2], strict=True))
     holds, fails = pairs.count((-1, -1)), sum(1 in pair for pair in pairs)
     if holds == environments:
-        return f"in part: {limit}" if limit else "reproduced"
+        return reproduced(limit)
     if holds:
         failed = f", reversed on {fails}" if fails else ""
         return f"in part: the order is sure on {holds} of {environments} environments{failed}"
@@ -87,7 +88,3 @@ def verdict(found: dict[str, tuple[Difference, Difference]], environments: int, 
 
 def _by_row(table: pd.DataFrame) -> dict[str, pd.Series]:
     return {str(row): values["best/test/mse"] for row, values in table.groupby("row")}
-
-
-def _difference(ours: pd.Series, others: pd.Series) -> Difference:
-    return welch(ours.tolist(), others.tolist())

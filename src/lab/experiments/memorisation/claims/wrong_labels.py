@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lab.experiments.memorisation.by_threshold import open_claim
 from lab.experiments.memorisation.results import (
     BEST_RATES,
     RATE,
@@ -21,7 +22,6 @@ from lab.experiments.memorisation.results import (
 )
 from lab.experiments.memorisation.verdicts import CHANCE, in_seeds, limits, verdict, wrong_labels_rule
 from lab.figures.claims import Claim
-from lab.figures.pending import number_of_runs
 from lab.figures.style import data_sources, median_and_range
 
 NAME = "label_noise"
@@ -48,13 +48,7 @@ def claims(results: Path) -> list[Claim]:
     runs, unfinished = runs_of(results, NAME), pending(results, NAME)
     curves = at_rates(curves_of(results, NAME), BEST_RATES) if len(runs) else pd.DataFrame()
     if len(runs) == 0 or set(curves.aggregator) != set(NAMES):
-        return [
-            claim._replace(
-                ours=f"There is no number yet: {unfinished}.",
-                number=number_of_runs(unfinished),
-                verdict=f"pending: {unfinished}",
-            )
-        ]
+        return [open_claim(claim, results, NAME)]
     wrong, test, fall, parts = {}, {}, {}, []
     for aggregator, name in NAMES.items():
         chosen = curves[curves.aggregator == aggregator]

@@ -112,5 +112,5 @@ def _at_each(tests: dict[Setting, Tests], labels: list[str]) -> str:
         each = "; ".join(
             f"{label} {median_and_range(test[label])}, n = {len(test[label])}" for label in labels
         )
-        parts.append(f"W{setting.words[1:]} and {setting.epochs} epochs: {each}.")
+        parts.append(f"{setting.words.capitalize()} and {setting.epochs} epochs: {each}.")
     return f"Test accuracy in %, medians and ranges over new seeds. {' '.join(parts)}"

@@ -34,8 +34,8 @@ def configuration(outcomes: list[Outcome]) -> Claim:
     literal = [outcome.reading for outcome in counted if outcome.as_published.median() >= PERFECT]
     rescaled = [outcome.reading for outcome in counted if outcome.rescaled.median() >= PERFECT]
     each = " ".join(
-        f"W{setting.words[1:]} the test accuracy in % is {median_and_range(outcome.as_published)}. With "
-        f"rescaled updates it is {median_and_range(outcome.rescaled)}."
+        f"{setting.words.capitalize()} the test accuracy in % is {median_and_range(outcome.as_published)}. "
+        f"With rescaled updates it is {median_and_range(outcome.rescaled)}."
         for setting, outcome in judged.items()
     )
     first = judged[SETTINGS[0]]

@@ -39,9 +39,10 @@ def _unmasked(rows: Rows) -> Claim:
         verdicts[setting.words] = unmasked_rule(larger, len(plain), interval)
         numbers.append(f"{mechanism.mean():.2f}")
         parts.append(
-            f"W{setting.words[1:]} the correlation with the shortcuts' gradient is {shortcut.mean():.2f}, "
-            f"and with the mechanism's gradient {mechanism.mean():.2f}, means over n = {len(plain)} "
-            f"networks. The second mean has a 95 % t interval of {interval[0]:.2f} to {interval[1]:.2f}, "
+            f"{setting.words.capitalize()} the correlation with the shortcuts' gradient is "
+            f"{shortcut.mean():.2f}, and with the mechanism's gradient {mechanism.mean():.2f}, means over "
+            f"n = {len(plain)} networks. The second mean has a 95 % t interval of {interval[0]:.2f} to "
+            f"{interval[1]:.2f}, "
             f"and the networks range from {mechanism.min():.2f} to {mechanism.max():.2f}. The shortcuts' "
             f"correlation is the larger one in {larger} of {len(plain)} networks."
         )
@@ -88,9 +89,10 @@ def _mechanism(rows: Rows) -> Claim:
         )
         numbers.append(f"{kept.iloc[:, -1].median():.2f} at {kept.columns[-1]:g}")
         parts.append(
-            f"W{setting.words[1:]} the median correlation with the mechanism's gradient is {ends(kept)} with "
-            f"the AND-mask. It is higher at the second threshold in {rising} of n = {n} networks. With the "
-            f"XOR-mask it is {dropped.iloc[:, 0].median():.2f} at threshold {dropped.columns[0]:g}."
+            f"{setting.words.capitalize()} the median correlation with the mechanism's gradient is "
+            f"{ends(kept)} with the AND-mask. It is higher at the second threshold in {rising} of n = {n} "
+            f"networks. With the XOR-mask it is {dropped.iloc[:, 0].median():.2f} at threshold "
+            f"{dropped.columns[0]:g}."
         )
     return Claim(
         short="The AND-mask raises the mechanism's part",

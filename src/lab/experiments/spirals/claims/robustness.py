@@ -34,7 +34,7 @@ def claims(results: Path) -> list[Claim]:
             f"{label}: {k} of {n} trials, then {_seeds(tests[setting][label])}"
             for label, (k, n) in perfect.items()
         )
-        parts.append(f"W{setting.words[1:]}, {each}")
+        parts.append(f"{setting.words.capitalize()}, {each}")
     last = AND_MASKS[-1]
     return [
         Claim(

@@ -42,7 +42,7 @@ def claims(results: Path) -> list[Claim]:
         verdicts[setting.words] = shortcut_rule(falls[0], falls[1], unanimous.larger, unanimous.measured)
         numbers.append(f"{unanimous.larger} of {unanimous.measured}")
         words.append(
-            f"W{setting.words[1:]} the median correlation with the shortcuts' gradient is "
+            f"{setting.words.capitalize()} the median correlation with the shortcuts' gradient is "
             f"{'; '.join(parts)} networks. {_at_one(unanimous)}"
         )
     return [

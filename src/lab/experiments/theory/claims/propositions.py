@@ -16,6 +16,7 @@ from lab.experiments.theory.propositions import (
     votes_needed,
 )
 from lab.figures.claims import Claim
+from lab.figures.verdicts import reproduced
 
 SHARE = 0.8
 MANY = 800
@@ -67,7 +68,7 @@ def exponential_rule(exact: float, corrected: float, printed: float, barely: flo
         if abs(corrected / exact - 1) > SAME:
             return "in part: exponentially, but with neither formula for c"
         limits.append("after a correction of the appendix's formula for c")
-    return f"in part: {', '.join(limits)}" if limits else "reproduced"
+    return reproduced(", ".join(limits))
 
 
 def _bound() -> Claim:
