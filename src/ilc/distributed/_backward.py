@@ -10,7 +10,7 @@ from ilc._processes import current
 from ilc.aggregators import Aggregator, GradientStatistics
 from ilc.aggregators._joint import JointAggregator
 from ilc.distributed._buffers import MeanOfBuffers
-from ilc.distributed._exchange import summed
+from ilc.distributed._exchange import among_all, summed
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients._batches import Batch, as_batches
@@ -146,6 +146,4 @@ def _reports(local: EnvironmentGradients, counts: list[int], rank: int, pooled: 
     own = torch.stack([local.risks, penalties]).to(dtype)
     if pooled:
         return own.sum(1, keepdim=True) * counts[rank]
-    reports = own.new_zeros(2, sum(counts))
-    reports[:, sum(counts[:rank]) : sum(counts[: rank + 1])] = own
-    return reports
+    return among_all(own, counts, rank)

@@ -72,3 +72,10 @@ def _views(flat: Tensor, like: Sequence[Tensor]) -> Iterator[Tensor]:
     """The parts of a message in their original shapes."""
     for part, tensor in zip(torch.split(flat, [t.numel() for t in like]), like, strict=True):
         yield part.view(tensor.shape)
+
+
+def among_all(own: Tensor, counts: Sequence[int], rank: int) -> Tensor:
+    """The columns ``[2, E_r]`` of this process in their places among all ``[2, E]``, with zeros elsewhere."""
+    every = own.new_zeros(2, sum(counts))
+    every[:, sum(counts[:rank]) : sum(counts[: rank + 1])] = own
+    return every

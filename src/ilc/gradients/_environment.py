@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
 from ilc.gradients._passes.graph import check_graph
@@ -37,6 +39,29 @@ class EnvironmentGradients(NamedTuple):
     risks: Tensor
     statistics: dict[str, GradientStatistics]
     penalties: Tensor | None = None
+
+
+def of_all_parameters(
+    objectives: Objective,
+    statistics: dict[str, GradientStatistics],
+    parameters: dict[str, nn.Parameter],
+    also: Sequence[str],
+) -> EnvironmentGradients:
+    """The result of a pass that did not reach every parameter. Those that it did not reach have no vote.
+
+    Args:
+        objectives: of the environments, ``[E]``.
+        statistics: of the parameters that were reached.
+        parameters: all of them, in their order.
+        also: as for ``GradientStatistics.zeros``.
+    """
+    n = len(objectives.risk)
+    every = {
+        name: statistics[name] if name in statistics else GradientStatistics.of_zeros(n, p, also)
+        for name, p in parameters.items()
+    }
+    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
+    return EnvironmentGradients(risks, every, penalties)
 
 
 def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:

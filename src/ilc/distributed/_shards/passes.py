@@ -13,6 +13,7 @@ from ilc._precision import widened
 from ilc._processes import Processes
 from ilc.aggregators import Aggregator
 from ilc.distributed._buffers import MeanOfBuffers as MeanOverProcesses
+from ilc.distributed._exchange import among_all
 from ilc.distributed._shards.checks import check_sharded
 from ilc.distributed._shards.collected import CollectedShards
 from ilc.errors import UserError
@@ -77,9 +78,10 @@ def sharded_gradients(
                 reports.append(
                     torch.stack([widened(x.detach()) for x in (objective.risk, objective.penalty)])
                 )
-    risks, penalties = _of_all(torch.stack(reports, 1), counts, processes).unbind()
+    every = among_all(torch.stack(reports, 1), counts, processes.rank)
     changes = over_processes.changes(counts, processes.rank)
-    processes.sum_(*changes)
+    processes.sum_(every, *changes)
+    risks, penalties = every.unbind()
     with torch.no_grad():
         over_processes.apply(changes)
     remember_buffers(model)
@@ -128,12 +130,3 @@ def _losses(
             raise own from error
 
     return [partial(loss_of, e) for e in range(len(x))]
-
-
-def _of_all(own: Tensor, counts: list[int], processes: Processes) -> Tensor:
-    """Risks and penalties ``[2, E]`` of all processes, from those of this one."""
-    reports = own.new_zeros(2, sum(counts))
-    start = sum(counts[: processes.rank])
-    reports[:, start : start + own.shape[1]] = own
-    processes.sum_(reports)
-    return reports

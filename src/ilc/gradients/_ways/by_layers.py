@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 from torch.func import vmap
 
-from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients._environment import (
     EnvironmentGradients,
     checked_risk,
+    of_all_parameters,
     scalar_objective,
     trainable_parameters,
 )
@@ -52,12 +52,7 @@ def by_layers(
         statistics[name] = summed(terms, trainable[name], n, also)
 
     objectives = terms_of_environments(model, loss_fn, inputs, targets, collect)
-    for name, p in trainable.items():
-        if name not in statistics:  # The layer was called, but the risk does not reach it: it has no vote.
-            statistics[name] = GradientStatistics.of_zeros(n, p, also)
-    ordered = {name: statistics[name] for name in trainable}
-    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
-    return EnvironmentGradients(risks, ordered, penalties)
+    return of_all_parameters(objectives, statistics, trainable, also)
 
 
 def terms_of_environments(

@@ -10,7 +10,7 @@ from torch.autograd.graph import GradientEdge
 
 from ilc._precision import is_narrow, widened
 from ilc.aggregators import ON_REQUEST, GradientStatistics
-from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
+from ilc.gradients._environment import EnvironmentGradients, of_all_parameters, trainable_parameters
 from ilc.gradients._example_terms.batch_norm import BatchNormRecord, normalises_by_batch
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
@@ -133,14 +133,10 @@ def example_local(
         )
         last_pass = True
         rest.differentiate(risk, starts)
-    statistics |= rest.exact
-    for (name, p), total in zip(trainable.items(), totals, strict=True):
-        if name not in statistics:  # The risk does not reach it: it has no vote.
-            statistics[name] = GradientStatistics.of_zeros(n, p, also)
-        statistics[name].total = total
-    ordered = {name: statistics[name] for name in trainable}
-    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
-    return EnvironmentGradients(risks, ordered, penalties)
+    found = of_all_parameters(objectives, statistics | rest.exact, trainable, also)
+    for each, total in zip(found.statistics.values(), totals, strict=True):
+        each.total = total
+    return found
 
 
 def _batch_gradients(risk: Tensor, parameters: list[nn.Parameter], n: int) -> list[Tensor]:

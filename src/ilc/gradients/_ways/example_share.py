@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 
-from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.errors import UserError
-from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
+from ilc.gradients._environment import EnvironmentGradients, of_all_parameters, trainable_parameters
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._example_terms.rules import RULES, WRITTEN_OUT, Rule
 from ilc.gradients._example_terms.sums import summed
@@ -91,13 +90,7 @@ def shares(
 
     rules = WRITTEN_OUT if written_out else RULES
     objectives, exact = terms_of_examples(model, loss_fn, inputs, targets, collect, rules, also)
-    statistics |= exact
-    for name, p in trainable.items():
-        if name not in statistics:  # The risk does not reach it: it has no vote.
-            statistics[name] = GradientStatistics.of_zeros(n, p, also)
-    ordered = {name: statistics[name] for name in trainable}
-    risks, penalties = (widened(values.detach()) for values in (objectives.risk, objectives.penalty))
-    return EnvironmentGradients(risks, ordered, penalties)
+    return of_all_parameters(objectives, statistics | exact, trainable, also)
 
 
 def terms_of_examples(
