@@ -50,14 +50,7 @@ def test_the_page_has_what_newcomers_asked_for() -> None:
 
 # Lightning's own; and the compiler's, which loads torch.jit.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize(
-    "title",
-    [
-        pytest.param(title, marks=pytest.mark.slow if title == "torch.compile" else ())
-        for title, found in RECIPES.items()
-        if found
-    ],
-)
+@pytest.mark.parametrize("title", [title for title, found in RECIPES.items() if found])
 def test_the_recipe_runs_as_printed(title: str) -> None:
     (block,) = RECIPES[title]
     assert "assert " in block and len(block.splitlines()) <= 60

@@ -64,6 +64,11 @@ def _listed(known: list[str], wanted: str, group: str) -> str:
     return f"{len(known)}, such as {', '.join(nearest)} (all: conf/{group}/){others}"
 
 
+def key_of(override: str) -> str:
+    """The key of an override, without its value and the signs ``+`` and ``~`` before it."""
+    return override.partition("=")[0].lstrip("+~")
+
+
 def shortened(text: str) -> str:
     """The beginning of a text, as long as a message can show."""
     return text if len(text) <= 80 else f"{text[:80]}..."

@@ -164,13 +164,15 @@ class EnvironmentTask:
         # The risk of the batch is known already. The whole training set is evaluated only if it is low.
         if limit is None or float(seen.risks[-1]) > 2 * limit:
             return False
-        return evaluate(self.model, self._splits()["train"], self.risk, self.processes)["loss"] <= limit
+        return evaluate(self.model, self._evaluated("train"), self.risk, self.processes)["loss"] <= limit
 
-    def _splits(self) -> dict[str, Split]:
-        """The examples that are evaluated, by the name of their split."""
-        some = self.data.pooled().spread(self.schedule.training_examples_evaluated)
-        every = {"train": some, **self.data.evaluation}
-        return {name: split.spread(self.schedule.evaluation_examples) for name, split in every.items()}
+    def _evaluated(self, name: str) -> Split:
+        """The examples of a split that are evaluated."""
+        if name == "train":
+            split = self.data.pooled().spread(self.schedule.training_examples_evaluated)
+        else:
+            split = self.data.evaluation[name]
+        return split.spread(self.schedule.evaluation_examples)
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """Take one step along the aggregated gradient of a batch ``[E, N, ...]``."""
@@ -200,8 +202,8 @@ class EnvironmentTask:
         """
         check_optimizer(self.optimizer, self.step)
         metrics: Metrics = {}
-        for name, split in self._splits().items():
-            for key, value in evaluate(self.model, split, self.risk, self.processes).items():
+        for name in ("train", *self.data.evaluation):
+            for key, value in evaluate(self.model, self._evaluated(name), self.risk, self.processes).items():
                 metrics[f"{name}/{key}"] = value
         metrics |= self.method.metrics(self.model, self.data, self.risk)
         reported = getattr(self.model, "reported_metrics", dict)

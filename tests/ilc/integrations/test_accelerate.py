@@ -180,7 +180,6 @@ else:
 """
 
 
-@pytest.mark.slow
 def test_two_processes_make_the_updates_of_one(tmp_path: Path) -> None:
     script = tmp_path / "training.py"
     script.write_text(PROCESS.format(folders=sys.path))

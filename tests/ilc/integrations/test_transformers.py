@@ -113,7 +113,7 @@ def assert_trained_alike(ours: nn.Module, plain: list[Tensor]) -> None:
     torch.testing.assert_close(flat(list(ours.parameters())), end, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("steps", [1, pytest.param(2, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize("steps", [1, 2, 4])
 def test_updates_are_those_of_a_plain_loop(tmp_path: Path, steps: int) -> None:
     """Also with the environments in two micro-batches, and with each in one of its own."""
     ours = trainer(tmp_path, per_device_train_batch_size=12 // steps, gradient_accumulation_steps=steps)
@@ -145,7 +145,6 @@ def test_the_model_does_not_see_the_column(tmp_path: Path) -> None:
     assert_trained_alike(ours.model, plain_training(MASK))
 
 
-@pytest.mark.slow
 def test_in_bfloat16(tmp_path: Path) -> None:
     ours = trainer(tmp_path, bf16=True)
     ours.train()
@@ -153,7 +152,6 @@ def test_in_bfloat16(tmp_path: Path) -> None:
     assert 0 < (flat(list(ours.model.parameters())) - end).norm() < 0.5 * (end - start).norm()
 
 
-@pytest.mark.slow
 def test_a_training_that_continues_ends_as_one_that_was_not_stopped(tmp_path: Path) -> None:
     """Three updates are an epoch, so that it stops in the middle of the second one."""
     once = {"max_steps": 8, "save_strategy": "steps", "save_steps": 5, "gradient_accumulation_steps": 2}

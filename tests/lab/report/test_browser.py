@@ -315,7 +315,6 @@ def test_the_table_answers_before_the_plotting_library_is_read(browser: Any, rep
         )
 
 
-@pytest.mark.slow
 def test_a_hundred_runs_open_in_two_seconds(browser: Any, hundred: list[Record], tmp_path: Path) -> None:
     """Beyond what the plotting library alone takes; the best of several openings, since others spoil some."""
     session = browser.new_browser_cdp_session()

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ilc.errors import UserError
+from lab.configuration.overrides import key_of
 from lab.runs.one_run.selection import RULES
 from lab.runs.search.space import check_range
 
@@ -102,16 +103,12 @@ def with_overrides(definition: SearchDefinition, overrides: Sequence[str]) -> Se
     Raises:
         UserError: an override is not ``KEY=VALUE``, or its key is one that the search varies.
     """
-    own = {_key(text): text for text in overrides}
+    own = {key_of(text): text for text in overrides}
     for key, text in own.items():
         if "=" not in text:
             raise UserError(f"an override must be KEY=VALUE, got {text!r}")
         if key in definition.space:
             raise UserError(f"search {definition.name} varies {key}, so {text} cannot hold for all trials")
-    kept = [text for text in definition.fixed if _key(text) not in own]
-    was_default = tuple(text for text in definition.was_default if _key(text) not in own)
+    kept = [text for text in definition.fixed if key_of(text) not in own]
+    was_default = tuple(text for text in definition.was_default if key_of(text) not in own)
     return replace(definition, fixed=(*kept, *own.values()), was_default=was_default)
-
-
-def _key(override: str) -> str:
-    return override.lstrip("+~").partition("=")[0]

@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 
 from lab.configuration.compose import compose_config
 from lab.configuration.groups import CONF, choices_with
+from lab.configuration.overrides import key_of
 
 
 def leave_out_foreign_options(overrides: Sequence[str]) -> list[str]:
@@ -28,7 +29,7 @@ def leave_out_foreign_options(overrides: Sequence[str]) -> list[str]:
 
 def _is_foreign(text: str, choices: tuple[str, ...]) -> bool:
     """Whether ``GROUP.option=value`` sets an option that the choice lacks and another choice has."""
-    group, _, path = _key(text).partition(".")
+    group, _, path = text.partition("=")[0].partition(".")
     option = path.split(".")[0]
     if not option or not _choices_with(group, option):
         return False
@@ -37,12 +38,8 @@ def _is_foreign(text: str, choices: tuple[str, ...]) -> bool:
 
 def _is_choice(text: str) -> bool:
     """Whether an override chooses from a group, or says in which folders Hydra looks for choices."""
-    key = _key(text).lstrip("+~")
+    key = key_of(text)
     return (CONF / key).is_dir() or key == "hydra.searchpath"
-
-
-def _key(text: str) -> str:
-    return text.split("=", 1)[0]
 
 
 _choices_with = cache(choices_with)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lab.configuration.groups import CONF
+from lab.configuration.overrides import key_of
 from lab.configuration.resolve import METHOD_KEYS
 
 IN_EVERY_TABLE = ("experiment", "seed", *METHOD_KEYS)
@@ -20,7 +21,7 @@ def swept_keys(runs: Iterable[Sequence[str]]) -> list[str]:
     Args:
         runs: the overrides of each run, as ``plan`` returns them.
     """
-    values = [dict(text.lstrip("+~").partition("=")[::2] for text in own) for own in runs]
+    values = [{key_of(text): text.partition("=")[2] for text in own} for own in runs]
     keys = dict.fromkeys(key for own in values for key in own)
     return [
         key
