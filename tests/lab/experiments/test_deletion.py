@@ -33,8 +33,10 @@ from pathlib import Path
 import ilc, lab
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import choices
+from lab.machine.torchvision_import import import_torchvision
 from lab.runs.study.study_file import load_study, study_names
 root = Path(sys.argv[1])
+import_torchvision()  # Packages that ilc.integrations imports import torchvision without this.
 assert Path(lab.__file__).is_relative_to(root), lab.__file__
 for package in (ilc, lab):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
