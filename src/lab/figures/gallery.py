@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import ast
-import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from lab.figures.claims import title_of
 from lab.figures.discovery import experiments, figure_modules, modules
@@ -35,37 +30,6 @@ def sentence_of(name: str) -> str:
     spec = find_spec(figure_modules()[name])
     assert spec is not None and spec.origin is not None
     return (ast.get_docstring(ast.parse(Path(spec.origin).read_text())) or "").splitlines()[0]
-
-
-_listeners: list[tuple[Path, set[str]]] = []
-
-
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _listeners and isinstance(arguments[0], (str, os.PathLike)):
-        path = Path(arguments[0]).absolute()
-        for folder, read in _listeners:
-            if path.is_relative_to(folder):
-                read.add(path.relative_to(folder).as_posix())
-
-
-@cache
-def _listen() -> None:
-    sys.addaudithook(_hear)  # Python cannot remove the hook, which does nothing while there are no listeners.
-
-
-@contextmanager
-def files_read(folder: Path) -> Iterator[set[str]]:
-    """Collect the files below a folder that the ``with`` block opens; yield their relative paths.
-
-    The set grows while the block runs.
-    """
-    _listen()
-    listener = (folder.absolute(), set[str]())
-    _listeners.append(listener)
-    try:
-        yield listener[1]
-    finally:
-        _listeners.remove(listener)
 
 
 def page(read: Mapping[str, Iterable[str]]) -> str:

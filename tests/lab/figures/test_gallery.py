@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from lab.figures.gallery import HEAD, PAGE, files_read, sentence_of
+from lab.figures.gallery import HEAD, PAGE, sentence_of
 from lab.figures.studies import studies_of
 from lab.runs.study.study_file import load_study, study_names
 
@@ -20,21 +18,6 @@ def test_a_file_is_that_of_the_study_that_makes_it(name: str) -> None:
     assert files
     for file in files:
         assert studies_of([file]) == [name], file
-
-
-def test_the_files_that_are_read_are_seen_each_time(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    pd.DataFrame({"x": [1]}).to_csv(tmp_path / "a" / "one.csv")
-    np.savez(tmp_path / "two.npz", x=np.ones(1))
-    for _ in range(2):
-        with files_read(tmp_path) as read:
-            pd.read_csv(tmp_path / "a" / "one.csv")
-            Path(__file__).read_text()
-        assert read == {"a/one.csv"}
-    with files_read(tmp_path) as read:
-        np.load(tmp_path / "two.npz").close()
-    pd.read_csv(tmp_path / "a" / "one.csv")
-    assert read == {"two.npz"}
 
 
 def test_every_committed_figure_is_in_the_gallery_with_its_sentence(root: Path) -> None:

@@ -52,6 +52,7 @@ def plain_training(plain: pd.DataFrame, outcomes: list[Outcome], seeds: str) -> 
         "environments. A step has 128 examples of all environments together. The configuration is the "
         "thesis's.",
         number=f"{words} environments with 2 revolutions",
+        reading="how many revolutions the spirals have, and whose examples a batch of 128 counts.",
         verdict=at_settings({TWO.words: plain_rule(best(plain)), THREE.words: plain_rule(best_of_three)}),
     )
 
@@ -99,6 +100,7 @@ def the_mask(plain: pd.DataFrame, masked: pd.DataFrame) -> Claim:
         "revolutions. With three there are runs for 32 environments alone, in the claim on the thesis's "
         "configuration.",
         number=f"{_sizes(perfect)} environments, {reached} of {len(capped)} runs beyond {CAP // EACH}",
+        reading="how many examples of each environment a step has when there are very many environments.",
         verdict=at_settings(
             {
                 TWO.words: mask_rule(by_size, first_perfect(best(plain)), n),
