@@ -117,8 +117,8 @@ def test_mgda(text: str, root: Path) -> None:
     seeds = [f"seed{i}/test/error" for i in range(5)]
     turned = ours[(ours["dataset.problem"] == "1s") & (ours["dataset.rotation"] == 1)]
     runs = pd.concat([turned.set_index("aggregator"), torchjd.set_index("aggregator.kind")])[seeds]
-    mgda, mask = runs.loc["mgda"], runs.loc["and_mask"]
+    mgda, mask = runs.loc["MGDA"], runs.loc["and_mask"]
     said = f"{mgda.min():.2f} to {mgda.max():.2f} (the AND-mask {mask.min():.2f} to {mask.max():.2f})"
     assert said in text
-    assert (mgda < runs.drop(index="mgda").min()).all()
+    assert (mgda < runs.drop(index="MGDA").min()).all()
     assert "has the lowest error of all on turned 1s, on each of its five data seeds" in text
