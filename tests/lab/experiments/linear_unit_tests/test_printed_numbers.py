@@ -122,3 +122,16 @@ def test_mgda(text: str, root: Path) -> None:
     assert said in text
     assert (mgda < runs.drop(index="MGDA").min()).all()
     assert "has the lowest error of all on turned 1s, on each of its five data seeds" in text
+
+
+def test_turned_inputs(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "linear_unit_tests" / "turned" / "aggregators_runs.csv")
+    errors = runs.pivot_table("test/error", "aggregator", ["dataset.problem", "dataset.rotation"])
+    for mask in ("and_mask", "sand_mask"):
+        gain = errors.loc["mean"] - errors.loc[mask]
+        assert abs(1 - gain["1s", 1] / gain["1s", 0] - 1 / 3) < 0.03
+        assert gain["3s", 0.5] < 0 and gain["3s", 1] < 0
+    assert "On 1s the masks by component lose a third of their gain" in text
+    assert "On 3s they lose all of it half way, and end a little worse than plain training." in text
+    worse = errors["1s", 1].drop("mean") > errors["1s", 1]["mean"]
+    assert list(worse[worse].index) == ["v_rex"]
