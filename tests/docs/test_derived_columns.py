@@ -30,12 +30,20 @@ class Printed(float):
 
     half: float
 
-    def __new__(cls, cell: str) -> Printed:
-        (text,) = re.findall(r"^[-+\d.,]+", cell)
-        text = text.replace(",", "")
-        self = super().__new__(cls, text)
-        self.half = 0.505 * 10.0 ** -len(text.partition(".")[2])
+    def __new__(cls, cell: str, column: list[str]) -> Printed:
+        """A column may leave out a number's last zeros, so the longest one has the digits of all."""
+        self = super().__new__(cls, _number(cell))
+        self.half = 0.505 * 10.0 ** -max(len(_number(other).partition(".")[2]) for other in column)
         return self
+
+
+def _number(cell: str) -> str:
+    (text,) = re.findall(r"^[-+\d.,]+", cell)
+    return text.replace(",", "")
+
+
+def cell_of(row: Cells, rows: list[Cells], name: str) -> Printed:
+    return Printed(row[name], [other[name] for other in rows if other[name]])
 
 
 def quotient(one: Printed, other: Printed) -> tuple[float, float]:
@@ -44,20 +52,20 @@ def quotient(one: Printed, other: Printed) -> tuple[float, float]:
 
 
 def ratio(one: str, other: str) -> Callable[[Cells, list[Cells]], tuple[float, float]]:
-    return lambda row, _: quotient(Printed(row[one]), Printed(row[other]))
+    return lambda row, rows: quotient(cell_of(row, [row], one), cell_of(row, [row], other))
 
 
 def of_first_row(column: str) -> Callable[[Cells, list[Cells]], tuple[float, float]]:
-    return lambda row, rows: quotient(Printed(row[column]), Printed(rows[0][column]))
+    return lambda row, rows: quotient(cell_of(row, rows, column), cell_of(rows[0], rows, column))
 
 
 def standard_errors(row: Cells, _: list[Cells]) -> tuple[float, float]:
     """The distance of two means, each with its deviation over the seeds of the second one."""
-    ours, theirs = (Printed(row[name].split(" ± ")[0]) for name in ("test error", "published"))
-    deviation = Printed(row["published"].split(" ± ")[1])
-    apart, root = abs(ours - theirs), int(row["n"]) ** 0.5
-    rounding = ours.half + theirs.half
-    low, high = (max(apart - rounding, 0.0), apart + rounding)
+    means = [Printed(row[name].split(" ± ")[0], [row[name]]) for name in ("test error", "published")]
+    text = row["published"].split(" ± ")[1]
+    deviation = Printed(text, [text])
+    apart, rounding, root = abs(means[0] - means[1]), sum(mean.half for mean in means), int(row["n"]) ** 0.5
+    low, high = max(apart - rounding, 0.0), apart + rounding
     return low / (deviation + deviation.half) * root, high / max(deviation - deviation.half, 1e-9) * root
 
 
@@ -103,7 +111,7 @@ def test_differences_are_those_of_the_printed_columns(printed: list[tuple[str, l
         for head in (head for head in rows[0] if " - " in head):
             one, _, other = head.partition(" - ")
             for row in rows:
-                first, second, difference = (Printed(row[column]) for column in (one, other, head))
+                first, second, difference = (cell_of(row, rows, column) for column in (one, other, head))
                 rounding = first.half + second.half + difference.half
                 assert abs(first - second - difference) <= rounding, (name, row)
                 checked += 1
@@ -115,7 +123,7 @@ def test_ratios_are_those_of_the_printed_columns(head: str, printed: list[tuple[
     checked = 0
     for name, rows in printed:
         for row in (row for row in rows if row.get(head, "")):
-            value = Printed(row[head])
+            value = cell_of(row, rows, head)
             low, high = DERIVED[head](row, rows)
             assert low - value.half <= value <= high + value.half, (name, row, low, high)
             checked += 1
