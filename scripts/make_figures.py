@@ -52,10 +52,11 @@ def main() -> None:
     else:
         print(f"{results} has no {SUMS}, so its files are drawn without a check")
     read: dict[str, set[str]] = {}
+    collected: dict[str, list[claims.Claim]] = {}
     for name in track(names, description="Figures and tables", disable=not sys.stdout.isatty()):
         if name == CLAIMS:
             with one_line_if_damaged(name, results):
-                save_claims(results)
+                collected = save_claims(results)
         else:
             module = import_module(found[name])
             with one_line_if_damaged(name, results) as files:
@@ -63,7 +64,7 @@ def main() -> None:
             if hasattr(module, "draw"):
                 read[name] = set(filter(is_data, files))
     if not arguments.names:
-        write_text(results.parent / gallery.PAGE, gallery.page(read))
+        write_text(results.parent / gallery.PAGE, gallery.page(read, collected))
         with one_line_if_damaged(thumbnails.TABLE, results):
             save_thumbnails(results)
         with one_line_if_damaged("hours", results):
@@ -102,8 +103,12 @@ def save_thumbnails(results: Path) -> None:
     save_table(thumbnails.TABLE, thumbnails.table(), results)
 
 
-def save_claims(results: Path) -> None:
-    """Write a table of verdicts, a table of claims for each experiment, and the two pages of claims."""
+def save_claims(results: Path) -> dict[str, list[claims.Claim]]:
+    """Write a table of verdicts, a table of claims for each experiment, and the two pages of claims.
+
+    Returns:
+        The claims by the title of their experiment.
+    """
     collected = claims.collect(results)
     for experiment in experiments():
         of_this = collected.get(claims.title_of(experiment))
@@ -114,6 +119,7 @@ def save_claims(results: Path) -> None:
     (results.parent / claims.PAGE).parent.mkdir(exist_ok=True)
     write_text(results.parent / claims.PAGE, claims_page.page(collected))
     write_text(results.parent / authors_page.PAGE, authors_page.page(collected))
+    return collected
 
 
 def save_table(name: str, text: str, results: Path, experiment: str = "") -> None:

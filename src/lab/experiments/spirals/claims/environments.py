@@ -6,18 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.spirals.environments import UNANIMITY, read_environments, seeds_per_point
+from lab.experiments.spirals.environments import CAP, EACH, UNANIMITY, read_environments, seeds_per_point
 from lab.experiments.spirals.methods import PERFECT
 from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
 from lab.experiments.spirals.readings import CHOSEN, MANY_ENVIRONMENTS
 from lab.experiments.spirals.three_revolutions import THREE, TWO
 from lab.figures.claims import Claim
 from lab.figures.verdicts import FEWEST, at_settings
-
-CAP = 4096
-"""The most examples that a step of the AND-mask has here, in all environments together."""
-EACH = 128
-"""The examples of each environment in a step, up to the number of environments at which the cap begins."""
 
 
 def claims(results: Path) -> list[Claim]:
