@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from lab.experiments.cost.transformer import LENGTH, TOKENS, Transformer
-from lab.models import MLP, FastResNet
+from lab.models import MLP, FastResNet, ResNet18
 
 
 class Workload(NamedTuple):
@@ -64,7 +65,19 @@ WORKLOADS: dict[str, Workload] = {
         lambda: FastResNet(3, 10, norm="group"), (3, 32, 32), 10, ((80, 1),), ((80, 1),), 5, _SLOW
     ),
     "transformer": Workload(Transformer, (LENGTH,), 10, ((64, 1),), ((64, 1),), 10),
+    **{
+        f"FastResNet {width}, BatchNorm": Workload(
+            partial(FastResNet, 3, 10, width, "batch"), (3, 32, 32), 10, ((80, 1),), ((80, 1),), 20, _SLOW
+        )
+        for width in (8, 16)
+    },
+    "ResNet-18": Workload(partial(ResNet18, 3, 10), (3, 32, 32), 10, ((3, 8),), ((3, 8),), 10, ("TorchJD",)),
 }
+
+
+def votes_of(n_examples: int) -> str:
+    """Return the way that users are told to take: per example for N = 1, else the default."""
+    return "per_example" if n_examples == 1 else "vectorized"
 
 
 def model_of(name: str, device: str) -> Any:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from lab.experiments.cost import ways
-from lab.experiments.cost.measurements import gradients, processes
+from lab.experiments.cost.measurements import floors, gradients, processes, profile
 from lab.experiments.cost.transformer import LENGTH, Transformer
 from lab.experiments.cost.workloads import WORKLOADS, Workload, batch
 from lab.models import MLP, FastResNet
@@ -118,3 +118,34 @@ def test_processes_send_what_the_page_says(tmp_path: Path) -> None:
     expected = {"plain (DDP)": 1, "mean": 1, "AND-mask": 1.25, "geometric mean": 2.25}
     assert relative == pytest.approx(expected, abs=1e-3)
     assert (rows.milliseconds > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("layers", "n_examples", "expected"),
+    [
+        # One product per weight: the sign bits are counted 64 at a time. No gradient for the input is needed.
+        ([nn.Linear(34, 2)], 1, 1 + 1 / 64 / 2),
+        # Two examples are added before the vote: one operation per weight and environment.
+        ([nn.Linear(34, 2)], 2, 1 + 1 / 2 / 2),
+        # BatchNorm's local vote: a second backward pass, of as many products as the first.
+        ([nn.Linear(34, 5), nn.BatchNorm1d(5)], 1, 1.5 + 1 / 64 / 2),
+    ],
+)
+def test_a_floor_counts_what_a_vote_cannot_do_without(
+    layers: list[nn.Module], n_examples: int, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "perceptron 3 x 256"
+    tiny = Workload(lambda: nn.Sequential(*layers), (34,), 2, ((3, n_examples),), (), 1)
+    monkeypatch.setitem(WORKLOADS, name, tiny)
+    assert floors.floor(name, 3, n_examples) == pytest.approx(expected)
+
+
+def test_a_profile_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "perceptron 3 x 256"
+    monkeypatch.setitem(WORKLOADS, name, Workload(lambda: MLP(34, 2), (34,), 2, ((8, 4),), (), 1))
+    table = profile.parts(steps=2)["perceptron_3_x_256"]()["cost/profile.csv"]
+    assert isinstance(table, pd.DataFrame)
+    shares = table[["products", "votes", "copies", "allocation", "other_operations", "python"]]
+    assert shares.sum(axis=1).to_list() == pytest.approx([100, 100], abs=0.5)
+    assert table.votes[0] == 0 < table.votes[1]
+    assert (table.products > 0).all()
