@@ -15,7 +15,8 @@ from torch import nn
 from lab.experiments.cost import ways
 from lab.experiments.cost.measurements import floors, gradients, processes, profile
 from lab.experiments.cost.transformer import LENGTH, Transformer
-from lab.experiments.cost.workloads import WORKLOADS, Workload, batch
+from lab.experiments.cost.workloads import WORKLOADS, Workload, batch, model_of
+from lab.machine.torchvision_import import import_torchvision
 from lab.models import MLP, FastResNet
 
 # Opacus warns of its own hooks.
@@ -60,6 +61,27 @@ def test_under_batch_norm_the_exact_votes_are_alike() -> None:
     for name, one in found["authors' loop"].items():
         if one.ndim > 1:  # A bias below BatchNorm has a gradient of rounding errors.
             torch.testing.assert_close(found["per_example_loss"][name], one)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")  # Of transformers, and of vmap.
+@pytest.mark.parametrize("model", ["BERT, full", "BERT, LoRA", "GPT-2, full", "GPT-2, LoRA", "ViT, LoRA"])
+def test_the_ways_agree_for_models_of_transformers(model: str) -> None:
+    import_torchvision()
+    pytest.importorskip(
+        "transformers", reason="needs the extra transformers: pip install 'ilc[transformers]'"
+    )
+    name = f"{model}, T = 16"
+    inputs, targets = batch(name, 3, 1, "cpu")
+    assert ("LoRA" in name) == (sum(p.numel() for p in ways.trained(model_of(name, "cpu"))) < 1e5)
+    found = {}
+    for way in ("per_example", "authors' loop", "vmap(grad)"):
+        own = model_of(name, "cpu")
+        ways.WAYS[way](own, inputs, targets)
+        found[way] = [p.grad for p in ways.trained(own)]
+    for way, theirs in found.items():
+        for one, other in zip(found["authors' loop"], theirs, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5, msg=way)
 
 
 def test_a_transformer_tells_places_apart() -> None:
