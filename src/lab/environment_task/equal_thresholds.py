@@ -49,7 +49,7 @@ def equal_thresholds(configs: Iterable[Mapping[str, Any]]) -> list[str]:
             # Two runs are compared if they differ in nothing but the threshold.
             rest = json.dumps({**config, "aggregator": aggregator}, sort_keys=True, default=str)
             thresholds[n, rest].add(threshold)
-    equal = defaultdict(list)
+    equal: dict[int, list[tuple[float, ...]]] = defaultdict(list)
     for (n, _), values in thresholds.items():
         for threshold_set in _of_one_mask(n, values):
             if threshold_set not in equal[n]:
