@@ -103,9 +103,9 @@ class IdxFiles:
             if n is not None and n not in self.sizes:
                 raise UserError(
                     f"{path} holds {n:,} {kind}, but {self.name} has {self.sizes[0]:,} for training and "
-                    f"{self.sizes[1]:,} for tests. Results name their data, so a part does not go by the name "
-                    f"of the whole. Move the file away and put the whole one there, or take {self.instead}. "
-                    "Options of the dataset train on a part"
+                    f"{self.sizes[1]:,} for tests. Results name their data, so a part does not go by the "
+                    "name of the whole. Move the file away and put the whole one there, or take "
+                    f"{self.instead}. Options of the dataset train on a part"
                 )
             raise UserError(
                 f"{path} is damaged: its MD5 is {found}, but the MD5 of {self.name} is {md5}: {self._remedy}"
