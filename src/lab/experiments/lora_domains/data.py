@@ -49,7 +49,7 @@ def make_lora_domains(
     n_train = N_DOMAINS * examples_per_environment
     random = generator_for(seed, "lora_domains")
     order = torch.randperm(len(labels), generator=random)[: n_train + N_VALIDATION + N_TEST]
-    sizes = (n_train, N_VALIDATION, N_TEST)
+    sizes = [n_train, N_VALIDATION, N_TEST]
     (train, train_y), (held_out, held_out_y), (test, test_y) = zip(
         torch.split(images[order], sizes), torch.split(labels[order], sizes), strict=True
     )
@@ -60,12 +60,13 @@ def make_lora_domains(
     says = torch.randint(2, (n_train,), generator=random) if random_codes else train_y
 
     def code(domains: Tensor, says: Tensor) -> Tensor:
-        return (2.0 * says - 1).unsqueeze(1) * directions[domains]
+        codes: Tensor = (2.0 * says - 1).unsqueeze(1) * directions[domains]
+        return codes
 
     shape = (N_DOMAINS, examples_per_environment)
     return Environments(
-        inputs=with_code(train, code(own, says)).unflatten(0, shape),
-        targets=train_y.unflatten(0, shape),
+        inputs=torch.unflatten(with_code(train, code(own, says)), 0, shape),
+        targets=torch.unflatten(train_y, 0, shape),
         evaluation={
             "validation": Split(with_code(held_out, code(domain[:N_VALIDATION], guess)), held_out_y),
             "test": Split(with_code(test, code(domain[N_VALIDATION:], 1 - test_y)), test_y),

@@ -73,5 +73,5 @@ def _pretrain(model: nn.Module, steps: int, lr: float) -> None:
     with torch.enable_grad():
         for _ in range(steps):
             optimizer.zero_grad()
-            nn.functional.cross_entropy(model(examples.inputs), examples.targets).backward()
+            torch.autograd.backward(nn.functional.cross_entropy(model(examples.inputs), examples.targets))
             optimizer.step()

@@ -21,9 +21,9 @@ def draw(results: Path) -> Figure:
     for place, name in enumerate(ROWS):
         own = runs[runs.aggregator == name]["test/accuracy"]
         axes.plot([place] * len(own), own, "o", color=COLORS[name], alpha=0.8)
-    for _, own in runs.groupby("seed"):
+    for _, of_seed in runs.groupby("seed"):
         axes.plot(
-            own.set_index("aggregator").loc[list(ROWS), "test/accuracy"].tolist(),
+            of_seed.set_index("aggregator").loc[list(ROWS), "test/accuracy"].tolist(),
             lw=0.6,
             color="#999999",
             zorder=0,
