@@ -38,8 +38,9 @@ class Printed(float):
 
 
 def _number(cell: str) -> str:
-    (text,) = re.findall(r"^[-+\d.,]+", cell)
-    return text.replace(",", "")
+    found = re.match(r"[-+\d.,]+", cell)
+    assert found is not None, cell
+    return found[0].replace(",", "")
 
 
 def cell_of(row: Cells, rows: list[Cells], name: str) -> Printed:

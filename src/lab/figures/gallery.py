@@ -19,9 +19,9 @@ PAGE = Path("docs/gallery.md")
 
 HEAD = """# Gallery
 
-`make figures` makes this page, so do not edit it by hand. It shows every figure by experiment. Below
-a figure stand the claims that are computed from the same data, with their verdicts, and the study
-that makes the data. [claims.md](claims.md) has the claims in full.
+`make figures` makes this page, so do not edit it by hand. It shows every figure by experiment.
+Below a figure stand the claims that are computed from the same data, with their verdicts, and the
+study that makes the data. [claims.md](claims.md) has the claims in full.
 """
 
 NO_FILE = "It uses no data of a study."

@@ -116,7 +116,7 @@ def median_and_range(values: pd.Series) -> str:
 
 def pixels_on_page(figure: Figure, points: float) -> float:
     """Return the height in pixels of a font of this size, where a page shows the figure."""
-    dots = _SETTINGS["savefig.dpi"]
+    dots = float(_SETTINGS["savefig.dpi"])
     return points * dots / 72 * min(1.0, PAGE / (figure.get_figwidth() * dots))
 
 

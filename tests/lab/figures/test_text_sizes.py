@@ -25,7 +25,7 @@ def test_the_words_under_a_figure_are_broken_and_large_enough() -> None:
     figure = new_figure(width=12)
     stamp(figure, f"{'several words ' * 40}\nanother line")
     (words,) = (text for text in figure.findobj(Text) if text.get_text())
-    assert pixels_on_page(figure, words.get_fontsize()) == pytest.approx(SMALLEST)
+    assert pixels_on_page(figure, float(words.get_fontsize())) == pytest.approx(SMALLEST)
     assert words.get_text().endswith("\nanother line")
     figure.draw_without_rendering()
     box = words.get_window_extent()
@@ -40,10 +40,12 @@ def test_text_is_large_enough_and_inside(name: str, root: Path) -> None:
     words = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     assert words
     small = {
-        text.get_text() for text in words if pixels_on_page(figure, text.get_fontsize()) < SMALLEST - 0.01
+        text.get_text()
+        for text in words
+        if pixels_on_page(figure, float(text.get_fontsize())) < SMALLEST - 0.01
     }
     assert not small
-    below = figure._supxlabel  # type: ignore[attr-defined]
+    below = figure._supxlabel
     if below is not None:
         box = below.get_window_extent()
         assert box.x0 >= 0 and box.x1 <= figure.bbox.x1, below.get_text()

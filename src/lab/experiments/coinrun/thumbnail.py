@@ -1,4 +1,4 @@
-"""Test KL on CoinRun, five new seeds: Adam, the temporal mask, and the mask's settings without it."""
+"""Test KL on CoinRun, five seeds, one draw of levels: Adam, the mask, and the mask's settings without it."""
 
 from __future__ import annotations
 

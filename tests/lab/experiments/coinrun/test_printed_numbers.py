@@ -115,8 +115,8 @@ def test_play(text: str, root: Path) -> None:
     assert (
         f"solve {words[MASK][0]} % of 300 unseen levels (mask, five seeds, {words[MASK][1]}), "
         f"{words['adam'][0]} % (Adam, {words['adam'][1]}) and {words[UNMASKED][0]} % (mask's settings "
-        f"without it, {words[UNMASKED][1]}). The expert solves {tenths(others['expert'])} %, random play "
-        f"{tenths(others['random play'])} %"
+        f"without it, {words[UNMASKED][1]}). All play the same levels. The expert solves "
+        f"{tenths(others['expert'])} %, random play {tenths(others['random play'])} %"
     ) in text
     assert set(play.levels) == {300} and students.size().eq(5).all()
 
@@ -170,3 +170,15 @@ def test_the_expert(text: str, root: Path) -> None:
         f"solved {whole(early.min())} to {whole(early.max())} % over the first seven million frames, "
         f"{whole(late.min())} to {whole(late.max())} % after"
     ) in text
+
+
+def test_number_of_levels_in_training(text: str, root: Path) -> None:
+    runs = read_number_of_levels(root / "results")
+    train, test = (
+        runs.groupby(["levels", "method"])[f"{split}/kl"].mean().unstack() for split in ("train", "test")
+    )
+    assert (train[MASK] < train.drop(columns=MASK).min(axis="columns")).all()
+    assert "On training levels it has a lower KL on average at every number of levels" in text
+    gap = test - train
+    assert (gap[MASK] >= gap.drop(columns=MASK).min(axis="columns"))[[16, 64]].all()
+    assert "its gap to the test levels is not smaller with 16 or 64 levels" in text

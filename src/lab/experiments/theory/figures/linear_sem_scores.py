@@ -19,9 +19,10 @@ def tabulate(results: Path) -> pd.DataFrame:
     table = solutions(results)
     table = table[(table.problem == PROBLEM) & (table.epsilon == EPSILON)]
     rows = []
-    for (aggregator, threshold), group in table.groupby(
+    for (aggregator, _), group in table.groupby(
         ["aggregator", "agreement_threshold"], dropna=False, sort=False
     ):
+        threshold = group.agreement_threshold.iloc[0]
         of = {damping: rows_of.median(numeric_only=True) for damping, rows_of in group.groupby("damping")}
         rows.append(
             {
