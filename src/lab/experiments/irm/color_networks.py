@@ -30,8 +30,8 @@ from lab.machine.seeding import seed_for
 from lab.models import MLP
 
 HIDDEN_UNITS = 32
-IRM_WEIGHT, IRM_JUMP = 91257.18613115903, 100
-"""The IRM authors' weight of the penalty, and the step at which it begins."""
+IRM_WEIGHT, IRM_JUMP = 91257.18613115903, 50
+"""The weight of the penalty, which is the IRM authors', and the step at which it begins."""
 
 
 def environments(second_noise: float, seed: int, n: int, source: str, data_dir: str) -> Environments:
@@ -49,7 +49,7 @@ def environments(second_noise: float, seed: int, n: int, source: str, data_dir: 
 
 
 def apart(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the shape and the colour, each ``[..., D]``, of inputs or of a weight's gradient ``[..., 2 D]``."""
+    """Return shape and colour, each ``[..., D]``, of inputs or of a weight's gradient ``[..., 2 D]``."""
     first, second = values.chunk(2, dim=-1)
     return (first + second) / 2**0.5, (first - second) / 2**0.5
 

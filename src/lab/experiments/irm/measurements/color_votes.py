@@ -27,7 +27,7 @@ EPSILON, DAMPING = 0.01, 0.1
 
 
 def parts(
-    seeds: int = 5, images: int = 5000, scored: int = 2000, source: str = "mnist", data_dir: str = "data"
+    seeds: int = 5, images: int = 3000, scored: int = 2000, source: str = "mnist", data_dir: str = "data"
 ) -> Parts:
     """Return a part per colour noise, method and seed; each takes seconds to a minute.
 
