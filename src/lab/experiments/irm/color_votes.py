@@ -54,6 +54,8 @@ METHODS = {
 SWEPT = ("mean", "and_mask", "and_mask_separate")
 """The methods that are trained at every noise. The others are trained on Colored MNIST only."""
 
+EPSILON, DAMPING = 0.01, 0.1
+"""The settings of the consistency score; 0.1 is its default for so many parameters."""
 ENVIRONMENTS = {"training": "the two training environments", "with_test": "with the test environment"}
 """The environments of a consistency score."""
 

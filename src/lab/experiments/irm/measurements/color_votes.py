@@ -20,10 +20,17 @@ from lab.experiments.irm.color_networks import (
     presented,
     trained_networks,
 )
-from lab.experiments.irm.color_votes import COLORED_MNIST, METHODS, SCORES, SECOND_NOISES, SWEPT, VOTES
+from lab.experiments.irm.color_votes import (
+    COLORED_MNIST,
+    DAMPING,
+    EPSILON,
+    METHODS,
+    SCORES,
+    SECOND_NOISES,
+    SWEPT,
+    VOTES,
+)
 from lab.experiments.measurement import Parts, Tables
-
-EPSILON, DAMPING = 0.01, 0.1
 
 
 def parts(
