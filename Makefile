@@ -14,7 +14,7 @@ $(VENV)/installed: requirements.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Error: Python 3.11 or 3.12 is needed and neither was found: install one, or name it with PYTHON=..."; exit 1; }
 	@echo "Setting up .venv with $(PYTHON); two to four minutes the first time"
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -r requirements.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 

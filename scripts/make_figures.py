@@ -5,7 +5,8 @@
 
 Figures and tables of an experiment are in ``results/EXPERIMENT/figures`` and ``results/EXPERIMENT/tables``.
 The script also puts the tables into the README and the pages of ``docs/``, between ``<!-- table:NAME -->``
-and ``<!-- end -->``. The name ``verdicts`` stands for the claims: their tables and ``docs/claims.md``.
+and ``<!-- end -->``. The name ``verdicts`` stands for the claims: their tables and the pages ``claims.md``
+and ``to_the_authors.md`` of ``docs/``.
 Without names, the script also writes ``docs/gallery.md``, the README's thumbnails and the tables of hours.
 It draws nothing if a file differs from ``results/SHA256SUMS`` (see ``scripts/checksums.py``).
 """
@@ -22,7 +23,7 @@ from rich.progress import track
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
-from lab.figures import claims, claims_page, gallery, studies, thumbnails
+from lab.figures import authors_page, claims, claims_page, gallery, studies, thumbnails
 from lab.figures.damage import is_data, one_line_if_damaged
 from lab.figures.discovery import experiments, figure_modules, home_of
 from lab.figures.pages import pages, relinked, with_tables
@@ -51,10 +52,11 @@ def main() -> None:
     else:
         print(f"{results} has no {SUMS}, so its files are drawn without a check")
     read: dict[str, set[str]] = {}
+    collected: dict[str, list[claims.Claim]] = {}
     for name in track(names, description="Figures and tables", disable=not sys.stdout.isatty()):
         if name == CLAIMS:
             with one_line_if_damaged(name, results):
-                save_claims(results)
+                collected = save_claims(results)
         else:
             module = import_module(found[name])
             with one_line_if_damaged(name, results) as files:
@@ -62,7 +64,7 @@ def main() -> None:
             if hasattr(module, "draw"):
                 read[name] = set(filter(is_data, files))
     if not arguments.names:
-        write_text(results.parent / gallery.PAGE, gallery.page(read))
+        write_text(results.parent / gallery.PAGE, gallery.page(read, collected))
         with one_line_if_damaged(thumbnails.TABLE, results):
             save_thumbnails(results)
         with one_line_if_damaged("hours", results):
@@ -101,8 +103,12 @@ def save_thumbnails(results: Path) -> None:
     save_table(thumbnails.TABLE, thumbnails.table(), results)
 
 
-def save_claims(results: Path) -> None:
-    """Write a table of verdicts, a table of claims for each experiment, and the page of all claims."""
+def save_claims(results: Path) -> dict[str, list[claims.Claim]]:
+    """Write a table of verdicts, a table of claims for each experiment, and the two pages of claims.
+
+    Returns:
+        The claims by the title of their experiment.
+    """
     collected = claims.collect(results)
     for experiment in experiments():
         of_this = collected.get(claims.title_of(experiment))
@@ -110,9 +116,10 @@ def save_claims(results: Path) -> None:
             table = claims.at_a_glance(of_this, str(claims.PAGE)).to_markdown(index=False)
             save_table(f"claims_{experiment}", table + "\n", results, experiment)
     save_table(CLAIMS, claims.verdicts(collected).to_markdown(index=False) + "\n", results)
-    path = results.parent / claims.PAGE
-    path.parent.mkdir(exist_ok=True)
-    write_text(path, claims_page.page(collected))
+    (results.parent / claims.PAGE).parent.mkdir(exist_ok=True)
+    write_text(results.parent / claims.PAGE, claims_page.page(collected))
+    write_text(results.parent / authors_page.PAGE, authors_page.page(collected))
+    return collected
 
 
 def save_table(name: str, text: str, results: Path, experiment: str = "") -> None:

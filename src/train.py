@@ -68,6 +68,7 @@ def sweep(arguments: list[str]) -> None:
             "-m makes one run after another, but torchrun makes one run in several processes: use only one "
             "of them"
         )
+    from lab.environment_task.equal_thresholds import warn_of_equal_thresholds
     from lab.runs.one_run.run_files import OUTPUTS
     from lab.runs.sweep.sweep import make_in_turn, plan
 
@@ -78,6 +79,7 @@ def sweep(arguments: list[str]) -> None:
         raise UserError(f"-m accepts only overrides (KEY=VALUE): leave {flags[0]} out")
     output = Path(places[-1].removeprefix(OUTPUT)) if places else OUTPUTS
     runs = plan(overrides, output)
+    warn_of_equal_thresholds(runs.values())
     failures = make_in_turn(runs)
     print(f"to see a report, run: {report_command(output)}")
     if failures:

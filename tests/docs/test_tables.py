@@ -31,31 +31,6 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
         )
 
 
-def test_printed_differences_are_those_of_the_printed_columns(pages: list[Path], root: Path) -> None:
-    """A column called ``A - B`` is column A minus column B, up to the rounding of three numbers."""
-    checked = 0
-    for page in [*pages, *table_files(root / "results").values()]:
-        for head, *rows in tables_in(page.read_text()):
-            for name in head:
-                one, minus, other = name.partition(" - ")
-                if not (minus and {one, other} <= set(head)):
-                    continue
-                for row in rows:
-                    cells = dict(zip(head, row, strict=True))
-                    unit = 10.0 ** -len(cells[name].partition(".")[2])
-                    found = float(cells[one]) - float(cells[other])
-                    assert abs(found - float(cells[name])) < 1.51 * unit, (page.name, cells)
-                    checked += 1
-    assert checked >= 4
-
-
-def tables_in(text: str) -> list[list[list[str]]]:
-    """The cells of every Markdown table, without the line below its head."""
-    found = re.findall(r"(?:^\|.*\|$\n?)+", text, re.M)
-    lines = [[line for line in table.splitlines() if not re.fullmatch(r"[|:\- ]+", line)] for table in found]
-    return [[[cell.strip() for cell in line[1:-1].split(" | ")] for line in table] for table in lines]
-
-
 def without_targets(table: str) -> str:
     """A link's target and the padding depend on the page that shows the table."""
     return re.sub(r" +|-+", " ", re.sub(r"\]\([^)]*\)", "]", table))

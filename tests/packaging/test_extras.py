@@ -23,6 +23,7 @@ EXTRAS = {
     "lab/report": {"experiments", "figures", "report"},
     "lab/experiments": {"experiments", "figures", "consistency"},
     "lab/experiments/coinrun": {"experiments", "figures", "coinrun"},
+    "lab/experiments/lora_domains": {"experiments", "figures", "transformers"},
     "lab/experiments/distillation": {"experiments", "figures"},
     "lab/experiments/skip_intervals": {"experiments", "figures"},
     "lab/runs/pool/cluster": {"experiments", "cluster"},

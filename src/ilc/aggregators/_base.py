@@ -123,6 +123,14 @@ def votes_required(n_environments: int, agreement_threshold: float) -> int:
     return math.ceil((agreement_threshold - 1e-9) * n_environments)
 
 
+def dissenters_allowed(n_environments: int, agreement_threshold: float) -> int:
+    """The most environments that may dissent from a kept component, if no gradient is exactly zero.
+
+    Thresholds with the same number keep the same components.
+    """
+    return (n_environments - votes_required(n_environments, agreement_threshold)) // 2
+
+
 def masked(update: Tensor, keep: Tensor, rescale: bool) -> Combined:
     """Set all other components to zero; with ``rescale`` divide by the kept share of this tensor.
 

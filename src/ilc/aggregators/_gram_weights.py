@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ilc._extras import install_command
 from ilc.aggregators._joint import Weighting
 from ilc.errors import UserError
 
@@ -18,8 +19,8 @@ KINDS = ("UPGrad", "MGDA", "DualProj", "PCGrad", "IMTLG", "AlignedMTL", "Krum")
 class GramWeights(Weighting):
     """The weights that a class of TorchJD finds for the Gram matrix over all parameters (arXiv 2406.16232).
 
-    The result equals that of TorchJD on the matrix of all gradients. It needs ``torchjd``
-    (``pip install 'ilc[torchjd]'``).
+    The result equals that of TorchJD on the matrix of all gradients. It needs the extra
+    ``torchjd``.
 
     Args:
         kind: one of ``KINDS``: ``UPGrad`` conflicts with no environment, ``MGDA`` is the shortest convex
@@ -40,8 +41,8 @@ class GramWeights(Weighting):
             self._weighting = getattr(torchjd, f"{kind}Weighting")(**(options or {}))
         except ImportError as error:
             raise UserError(
-                "GramWeights needs TorchJD and its solver, which are not installed: run pip install "
-                "'ilc[torchjd]'"
+                "GramWeights needs TorchJD and its solver, which are not installed: run "
+                f"{install_command('torchjd')}"
             ) from error
         self.kind = kind
 

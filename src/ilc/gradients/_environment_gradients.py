@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 from torch import nn
@@ -11,6 +12,7 @@ from ilc._processes import ONE_PROCESS, Processes
 from ilc.aggregators import Aggregator, JointAggregator
 from ilc.errors import UserError
 from ilc.gradients._batches import Batch, as_batches
+from ilc.gradients._compiled_models import as_written
 from ilc.gradients._environment import EnvironmentGradients, device_of
 from ilc.gradients._groups import in_groups
 from ilc.gradients._hidden_examples import check_masks
@@ -59,6 +61,14 @@ PER_EXAMPLE = ("per_example", "per_example_share", "per_example_loss")
 
 PASS_PER_ENVIRONMENT = ("vectorized", "sequential")
 """The ways in which every environment passes through the model by itself."""
+
+NEEDS_MODEL_AS_WRITTEN = {
+    "vectorized": "torch.func does not run compiled code",
+    "per_example": "compiled code shows no layers",
+    "per_example_share": "compiled code shows no layers",
+    "per_example_loss": "compiled code allows one backward pass after a forward pass",
+}
+"""The ways that run a compiled model as it was written, each with the reason."""
 
 
 def environment_gradients(
@@ -145,7 +155,12 @@ def gradients_of_step(
         if isinstance(x, list):
             way = _for_unequal_sizes(way, model, aggregator, x if are_absent(y[0]) else [*x, *y])
     attempt = Attempt(gradients, WAYS, model, loss_fn, x, y)
-    with training_step(model, loss_fn), dense_embeddings(model), buffers_restored_after_errors(model):
+    with (
+        _compiled_or_not(model, aggregator, gradients),
+        training_step(model, loss_fn),
+        dense_embeddings(model),
+        buffers_restored_after_errors(model),
+    ):
         try:
             return _passed(way, model, loss_fn, x, y, aggregator, gradients, votes)
         except UserError as error:
@@ -153,6 +168,18 @@ def gradients_of_step(
         except Exception as error:
             own = named(error, model, loss_fn, x, y, together=gradients not in PASS_PER_ENVIRONMENT)
             raise (own or explained(error, attempt)) from error
+
+
+def _compiled_or_not(
+    model: nn.Module, aggregator: Aggregator, gradients: str
+) -> AbstractContextManager[None]:
+    """What surrounds a step so that a compiled model is run as this step needs it."""
+    if isinstance(aggregator, JointAggregator):
+        what = type(aggregator).__name__
+        return as_written(model, what, "it differentiates the risks of all environments together")
+    if gradients in NEEDS_MODEL_AS_WRITTEN:
+        return as_written(model, f"gradients={gradients!r}", NEEDS_MODEL_AS_WRITTEN[gradients])
+    return nullcontext()
 
 
 def _passed(

@@ -2,7 +2,6 @@
 
 PyTorch reads a set of gradients once to add them, twice to take their signs and once more to add the signs.
 The kernels here read them once and keep the running sums in the cache. They are compiled at their first use,
-which takes seconds, and then cached on disk. numba is an optional extra, ``pip install 'ilc[kernels]'``, and
-PyTorch for GPUs installs Triton. Without them callers do the same with PyTorch. Tests compare the kernels
-with PyTorch.
+which takes seconds, and then cached on disk. numba is an optional extra, ``kernels``, and PyTorch for GPUs
+installs Triton. Without them callers do the same with PyTorch. Tests compare the kernels with PyTorch.
 """

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ilc._extras import install_command
 from ilc.kernels import _population_count, _power_of_two, _product_tile
 
 # With fewer values per thread, a second thread costs more than it saves.
@@ -31,7 +32,8 @@ def installed() -> bool:
     chosen = (
         "numba kernels compute votes and sums"
         if found
-        else "PyTorch computes votes and sums; pip install 'ilc[kernels]' makes them faster on this processor"
+        else "PyTorch computes votes and sums; "
+        f"{install_command('kernels')} makes them faster on this processor"
     )
     print(f"ilc: {chosen}")
     return found

@@ -15,6 +15,7 @@ from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
 from ilc.gradients._batches import Batch, as_batches
+from ilc.gradients._compiled_models import as_written
 from ilc.gradients._environment import device_of
 from ilc.gradients._refusals import checked_aggregator
 from ilc.gradients._tensor_tree import Values
@@ -117,7 +118,8 @@ def verify(
                 ways[way] = f"refused: {refusal}"
                 continue
             set_random_state(x[0], start)
-            wanted = expected_rows(way, fresh, _copies(x), _copies(y))
+            with as_written(model, "verify", "its plain loop keeps the graphs of its passes"):
+                wanted = expected_rows(way, fresh, _copies(x), _copies(y))
             if way == "vectorized" and not all(map(torch.equal, start, random_state(x[0]))):
                 ways[way] = _OTHER_DRAWS
                 continue

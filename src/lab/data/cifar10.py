@@ -42,12 +42,25 @@ def _decode(data_dir: str, train: bool) -> LabelledImages:
     try:
         loaded = dataset(data_dir, train=train)  # This checks the hash of every file before it reads any.
     except RuntimeError as error:
-        raise UserError(
-            f"{folder / dataset.base_folder} is damaged or incomplete: remove it and give the same command "
-            "again"
-        ) from error
+        raise UserError(_what_is_wrong_in(folder / dataset.base_folder)) from error
     images = torch.from_numpy(np.ascontiguousarray(loaded.data.transpose(0, 3, 1, 2)))
     return LabelledImages(images, torch.tensor(loaded.targets))
+
+
+def _what_is_wrong_in(folder: Path) -> str:
+    """The message about a folder of torchvision that does not hold CIFAR-10 as it is."""
+    dataset = _torchvision_cifar10()
+    meta = (dataset.meta["filename"], dataset.meta["md5"])
+    expected = dict([*dataset.train_list, *dataset.test_list, meta])
+    missing = [name for name in expected if not (folder / name).exists()]
+    remedy = "move it away and give the same command, which unpacks or downloads the whole data set"
+    if missing:
+        return (
+            f"{folder} lacks {', '.join(missing)}. Only the whole CIFAR-10 goes by its name: put these files "
+            f"there, or {remedy}; dataset.n_environments=N trains on N of its images"
+        )
+    other = [name for name, md5 in expected.items() if file_md5(folder / name) != md5]
+    return f"{folder} holds another {', '.join(other)} than CIFAR-10, by the MD5: {remedy}"
 
 
 def _unpack(folder: Path) -> None:

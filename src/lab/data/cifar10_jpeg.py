@@ -66,7 +66,10 @@ def _decode(folder: Path, per_class: int) -> LabelledImages:
     dataset = import_torchvision("torchvision.datasets").ImageFolder(str(folder), allow_empty=True)
     for name, n in zip(CLASSES, np.bincount(dataset.targets, minlength=len(CLASSES)), strict=True):
         if n != per_class:
-            raise UserError(f"{folder / name} holds {n:,} pictures, expected {per_class:,}: {_REMEDY}")
+            raise UserError(
+                f"{folder / name} holds {n:,} pictures, expected {per_class:,}: {_REMEDY}. "
+                "dataset.n_environments=N trains on N pictures of the whole copy"
+            )
     images = torch.empty(len(dataset.samples), 3, SIDE, SIDE, dtype=torch.uint8)
     for i, (path, _) in enumerate(dataset.samples):
         try:

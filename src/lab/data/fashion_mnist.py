@@ -43,6 +43,7 @@ PART_FILES = IdxFiles(
     ),
     None,
     "another dataset.source",
+    (9_600, 2_000),
 )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ilc.errors import UserError
@@ -32,12 +33,14 @@ class IdxFiles:
             training labels, test images, test labels.
         mirror: the address that the file names are appended to; None where nothing is downloaded.
         instead: what a user can take instead of these files, for messages.
+        sizes: the numbers of training and of test images.
     """
 
     name: str
     resources: tuple[tuple[str, str], ...]
     mirror: str | None
     instead: str
+    sizes: tuple[int, int] = (60_000, 10_000)
 
     def are_in(self, folder: Path) -> bool:
         """Return whether all four files are in ``folder``."""
@@ -49,22 +52,23 @@ class IdxFiles:
         Raises:
             UserError: the network fails or the server does not send the files.
         """
+        missing = {name: md5 for name, md5 in self.resources if not (folder / name).exists()}
+        some = "" if len(missing) == len(self.resources) else "all of "
         try:
-            for name, md5 in self.resources:
-                if not (folder / name).exists():
-                    download(f"{self.mirror}{name}", folder / name, md5)
+            for name, md5 in missing.items():
+                download(f"{self.mirror}{name}", folder / name, md5)
         except OSError as error:
-            files = ", ".join(name for name, _ in self.resources)
             raise UserError(
-                f"{self.name} is not in {folder} and cannot be downloaded ({error}). Put {files} there, name "
-                f"another place with data_dir=..., or take {self.instead}"
+                f"{some}{self.name} is not in {folder} and cannot be downloaded ({error}). Put "
+                f"{', '.join(missing)} there, name another place with data_dir=..., or take {self.instead}"
             ) from error
 
     def read(self, folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
         """Return the parts ``train`` and ``test``: images ``[M, 28, 28]`` (uint8) and labels ``[M]`` (int64).
 
         Raises:
-            UserError: a file is missing or damaged, or does not hold what it should.
+            UserError: a file is missing or damaged, holds a part of the data set, or does not hold what it
+                should.
         """
         paths = [(folder / name, md5) for name, md5 in self.resources]
         images, labels = (
@@ -95,6 +99,14 @@ class IdxFiles:
             raise UserError(f"{path} cannot be read ({error.strerror}): {self._remedy}") from error
         found = hashlib.md5(content, usedforsecurity=False).hexdigest()
         if found != md5:
+            n = _number_in(content, kind)
+            if n is not None and n not in self.sizes:
+                raise UserError(
+                    f"{path} holds {n:,} {kind}, but {self.name} has {self.sizes[0]:,} for training and "
+                    f"{self.sizes[1]:,} for tests. Results name their data, so a part does not go by the "
+                    "name of the whole. Move the file away and put the whole one there, or take "
+                    f"{self.instead}. Options of the dataset train on a part"
+                )
             raise UserError(
                 f"{path} is damaged: its MD5 is {found}, but the MD5 of {self.name} is {md5}: {self._remedy}"
             )
@@ -102,16 +114,12 @@ class IdxFiles:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise UserError(f"{path} is not a complete gzip file ({error}): {self._remedy}") from error
-        # The header holds big-endian numbers: a magic number, whose last byte is the number of axes, and then
-        # the length of each axis.
-        n_axes = _MAGIC[kind] & 0xFF
-        header = np.frombuffer(content[: 4 + 4 * n_axes].ljust(4 + 4 * n_axes, b"\0"), ">u4").tolist()
-        if header[0] != _MAGIC[kind]:
+        magic, shape, values = _parts_of(content, kind)
+        if magic != _MAGIC[kind]:
             raise UserError(
-                f"{path} is not a file of {kind} of {self.name}: it begins with {header[0]:#x}, expected "
+                f"{path} is not a file of {kind} of {self.name}: it begins with {magic:#x}, expected "
                 f"{_MAGIC[kind]:#x}: {self._remedy}"
             )
-        shape, values = header[1:], np.frombuffer(content, np.uint8, offset=min(len(content), 4 + 4 * n_axes))
         if (kind == "images" and shape[1:] != [SIDE, SIDE]) or values.size != int(np.prod(shape)):
             raise UserError(
                 f"{path} announces {' x '.join(map(str, shape))} bytes and holds {values.size}, but both "
@@ -123,3 +131,22 @@ class IdxFiles:
                 f"{self._remedy}"
             )
         return torch.from_numpy(values.reshape(shape).copy())
+
+
+def _parts_of(content: bytes, kind: str) -> tuple[int, list[int], NDArray[np.uint8]]:
+    """The magic number, the length of each axis, and the bytes of an unpacked file of this kind."""
+    # The header holds big-endian numbers: a magic number, whose last byte is the number of axes, and then
+    # the length of each axis. What is missing counts as zero.
+    n_axes = _MAGIC[kind] & 0xFF
+    length = 4 + 4 * n_axes
+    magic, *shape = np.frombuffer(content[:length].ljust(length, b"\0"), ">u4").tolist()
+    return magic, shape, np.frombuffer(content, np.uint8, offset=min(len(content), length))
+
+
+def _number_in(packed: bytes, kind: str) -> int | None:
+    """The number of images or labels in a file that is whole, whoever made it; None for a damaged file."""
+    try:
+        magic, shape, values = _parts_of(gzip.decompress(packed), kind)
+    except (OSError, EOFError, zlib.error):
+        return None
+    return shape[0] if magic == _MAGIC[kind] and values.size == int(np.prod(shape)) else None

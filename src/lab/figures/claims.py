@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lab.figures.discovery import PACKAGE, experiments, modules
+from lab.figures.discovery import PACKAGE, experiments, home_of, modules
+from lab.figures.files_read import files_read
 from lab.figures.verdicts import KINDS, kind_of
 
 PAGE = Path("docs/claims.md")
@@ -37,7 +38,9 @@ class Claim(NamedTuple):
         thesis: what chapter 3 of the thesis says, where it differs from the paper.
         finding: whether the claim is ours, because no source makes it. It is then counted apart.
         warning: whether a user of the method should know it first.
+        reading: what the source leaves open or says in two ways, if the verdict depends on it.
         rule: ``EXPERIMENT/NAME`` of the module with the rule, which ``collect`` enters.
+        files: the files below ``results/`` that this module reads, which ``collect`` enters too.
     """
 
     short: str
@@ -49,7 +52,9 @@ class Claim(NamedTuple):
     thesis: str = ""
     finding: bool = False
     warning: bool = False
+    reading: str = ""
     rule: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -65,14 +70,17 @@ def collect(results: Path) -> dict[str, list[Claim]]:
     """
     collected = {}
     for experiment in experiments():
-        found = [
-            claim._replace(rule=f"{experiment}/{name.rpartition('.')[2]}")
-            for name in modules(experiment, "claims")
-            for claim in import_module(name).claims(results)
-        ]
+        found = [claim for name in modules(experiment, "claims") for claim in _of_module(name, results)]
         if found:
             collected[title_of(experiment)] = found
     return collected
+
+
+def _of_module(name: str, results: Path) -> list[Claim]:
+    with files_read(results) as files:
+        found: list[Claim] = import_module(name).claims(results)
+    rule = f"{home_of(name)}/{name.rpartition('.')[2]}"
+    return [claim._replace(rule=rule, files=tuple(sorted(files))) for claim in found]
 
 
 def title_of(experiment: str) -> str:

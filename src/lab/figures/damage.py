@@ -8,7 +8,7 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 from ilc.errors import UserError
-from lab.figures.gallery import files_read
+from lab.figures.files_read import files_read
 
 ERRORS = (
     LookupError,

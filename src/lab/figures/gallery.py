@@ -1,30 +1,27 @@
-"""The gallery: every committed figure, with a sentence on it and the study that makes its data."""
+"""The gallery: every committed figure, with the claims and the studies that belong to its data."""
 
 from __future__ import annotations
 
 import ast
-import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-from lab.figures.claims import title_of
+from lab.figures.claims import Claim, anchor, title_of
 from lab.figures.discovery import experiments, figure_modules, modules
 from lab.figures.pages import wrapped
 from lab.figures.studies import linked, studies_of
+from lab.figures.verdicts import KINDS
 
 PAGE = Path("docs/gallery.md")
 """The page of the gallery, relative to the repository's root."""
 
 HEAD = """# Gallery
 
-`make figures` makes this page, so do not edit it by hand. It shows every figure with a sentence
-about it and with the study that makes its data. The pages of the experiments and
-[claims.md](claims.md) have the findings.
+`make figures` makes this page, so do not edit it by hand. It shows every figure by experiment. Below
+a figure stand the claims that are computed from the same data, with their verdicts, and the study
+that makes the data. [claims.md](claims.md) has the claims in full.
 """
 
 NO_FILE = "It uses no data of a study."
@@ -37,56 +34,39 @@ def sentence_of(name: str) -> str:
     return (ast.get_docstring(ast.parse(Path(spec.origin).read_text())) or "").splitlines()[0]
 
 
-_listeners: list[tuple[Path, set[str]]] = []
-
-
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _listeners and isinstance(arguments[0], (str, os.PathLike)):
-        path = Path(arguments[0]).absolute()
-        for folder, read in _listeners:
-            if path.is_relative_to(folder):
-                read.add(path.relative_to(folder).as_posix())
-
-
-@cache
-def _listen() -> None:
-    sys.addaudithook(_hear)  # Python cannot remove the hook, which does nothing while there are no listeners.
-
-
-@contextmanager
-def files_read(folder: Path) -> Iterator[set[str]]:
-    """Collect the files below a folder that the ``with`` block opens; yield their relative paths.
-
-    The set grows while the block runs.
-    """
-    _listen()
-    listener = (folder.absolute(), set[str]())
-    _listeners.append(listener)
-    try:
-        yield listener[1]
-    finally:
-        _listeners.remove(listener)
-
-
-def page(read: Mapping[str, Iterable[str]]) -> str:
+def page(read: Mapping[str, Iterable[str]], collected: Mapping[str, Sequence[Claim]]) -> str:
     """Return the text of ``docs/gallery.md``.
 
     Args:
         read: the files below ``results/`` from which each figure is drawn, by the figure's name.
+        collected: the claims by the title of their experiment.
     """
-    parts = [HEAD]
+    jumps, parts = [], []
     for experiment in experiments():
         names = [module.rpartition(".")[2] for module in modules(experiment, "figures")]
         drawn = [name for name in names if name in read]
-        if drawn:
-            blocks = [_block(name, experiment, read[name]) for name in drawn]
-            parts += [f"## {title_of(experiment)}\n", *blocks]
-    return "\n".join(parts)
+        if not drawn:
+            continue
+        title = title_of(experiment)
+        claims = collected.get(title, ())
+        kinds = Counter(claim.kind for claim in claims if not claim.finding)
+        verdicts = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
+        jump = f"- [{title}](#{anchor(title)}): figures {len(drawn)}"
+        jumps.append(wrapped(f"{jump}; claims {verdicts}" if verdicts else jump, "  "))
+        links = ", ".join(f"[{name}](#{name})" for name in drawn)
+        parts += [f"## {title}\n", wrapped(f"[Page]({experiment}.md). Figures: {links}.") + "\n"]
+        parts += [_block(name, experiment, set(read[name]), claims) for name in drawn]
+    return "\n".join([HEAD, "\n".join(jumps) + "\n", *parts])
 
 
-def _block(name: str, experiment: str, files: Iterable[str]) -> str:
-    sentence = sentence_of(name)
+def _block(name: str, experiment: str, files: set[str], claims: Sequence[Claim]) -> str:
     makers = ", ".join(linked(study, "../") for study in studies_of(files))
-    made = f"Study: {makers}." if makers else NO_FILE
-    picture = f"![{sentence}](../results/{experiment}/figures/{name}.png)"
-    return f"### {name}\n\n{wrapped(f'{sentence} {made}')}\n\n{picture}\n"
+    lines = [f"### {name}", "", wrapped(sentence_of(name)), ""]
+    lines += [f"![{name}](../results/{experiment}/figures/{name}.png)", ""]
+    shown = [
+        wrapped(f"- [{claim.short}](claims.md#{anchor(claim.short)}): {claim.kind} ({claim.number})", "  ")
+        for claim in claims
+        if files & set(claim.files)
+    ]
+    lines += [*shown, ""] if shown else []
+    return "\n".join([*lines, wrapped(f"Study: {makers}." if makers else NO_FILE), ""])

@@ -58,6 +58,7 @@ DATES = {
     "irm/stability": RuleDate(TODAY, NO_RUN),
     "linear_unit_tests/published_table": RuleDate(TODAY),
     "linear_unit_tests/rotation": RuleDate(TODAY),
+    "lora_domains/masks": RuleDate(TODAY, TODAY),
     "memorisation/random_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
     "memorisation/true_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
     "memorisation/wrong_labels": RuleDate("2026-11-25", NO_RUN, FEW_SEEDS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 from zlib import crc32
 
@@ -59,6 +60,11 @@ LABELS = _Labels(
 )
 GREY = "#666666"
 
+PAGE = 900
+"""The width in pixels to which a page shrinks a figure that is wider."""
+SMALLEST = 9
+"""The smallest height of the font in pixels, at that width."""
+
 _SETTINGS: Any = {
     "figure.dpi": 100,
     "savefig.dpi": 150,
@@ -108,6 +114,19 @@ def median_and_range(values: pd.Series) -> str:
     return f"{100 * values.median():.1f} ({100 * values.min():.1f} to {100 * values.max():.1f})"
 
 
+def pixels_on_page(figure: Figure, points: float) -> float:
+    """Return the height in pixels of a font of this size, where a page shows the figure."""
+    dots = _SETTINGS["savefig.dpi"]
+    return points * dots / 72 * min(1.0, PAGE / (figure.get_figwidth() * dots))
+
+
 def stamp(figure: Figure, text: str) -> None:
-    """Write a line under the figure, which explains n and the intervals, the scale and the data."""
-    figure.supxlabel(text, fontsize=7.5, color=GREY)
+    """Write lines under the figure, which explain n and the intervals, the scale and the data.
+
+    The font is small, but not smaller on a page than ``SMALLEST``. Lines that are too long for the figure are
+    broken.
+    """
+    size = 7.5 * max(1.0, SMALLEST / pixels_on_page(figure, 7.5))
+    longest = int(figure.get_figwidth() * 72 / (0.53 * size))  # A letter is about half as wide as high.
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, longest)]
+    figure.supxlabel("\n".join(lines), fontsize=size, color=GREY)

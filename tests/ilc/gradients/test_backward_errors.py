@@ -122,15 +122,6 @@ def test_parameters_without_a_shape(way: str) -> None:
         backward(nn.LazyLinear(2), F.cross_entropy, inputs, targets, Mean(), way)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile itself
-@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
-def test_a_model_compiled_in_place_has_no_layers_to_look_at(way: str) -> None:
-    model = nn.Sequential(nn.Linear(5, 2))
-    model[0].compile(backend="eager")
-    with pytest.raises(UserError, match=r"before torch\.compile, or use gradients='per_example_loss'"):
-        backward(model, F.cross_entropy, X.view(-1, 1, 5), Y.view(-1, 1), Mean(), way)
-
-
 @pytest.mark.parametrize("way", [*ENVIRONMENT_WAYS, "pooled"])
 def test_a_mistake_of_the_model_itself_is_its_own_error(way: str) -> None:
     """No other way could do it, so none is recommended."""

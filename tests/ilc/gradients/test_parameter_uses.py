@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from ilc.aggregators import AndMask
 from ilc.errors import UserError
 from ilc.gradients import backward, environment_gradients
+from ilc.gradients._example_terms.outline import SHOWS_SHAPES
 from ilc.gradients._trials.routes import _say_once, routes
 from ilc.verification import verify
 
@@ -182,8 +183,9 @@ def test_equal_to_a_plain_loop(kind: str, way: str, n: int, same_as_loop: Callab
     model = make(kind)
     for _ in range(2):  # What the first step found out serves the second.
         same_as_loop(model, F.cross_entropy, *batch(n), way)
-    passes = routes(model, F.cross_entropy).passes
-    assert passes == ({"part.own.0"} if kind in JOINED else set())
+    if SHOWS_SHAPES:
+        passes = routes(model, F.cross_entropy).passes
+        assert passes == ({"part.own.0"} if kind in JOINED else set())
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

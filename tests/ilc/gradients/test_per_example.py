@@ -262,13 +262,6 @@ def test_threshold_zero_trains_like_the_plain_batch() -> None:
     assert result.risks.shape == (N,)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile itself
-def test_compiled_models_are_refused() -> None:
-    inputs, targets = batch()
-    with pytest.raises(UserError, match=r"before torch\.compile"):
-        example_share(torch.compile(make("linear")), F.cross_entropy, inputs, targets)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("way", [example_share, example_loss])
 def test_environments_of_several_examples_are_refused(way: Callable[..., object]) -> None:
     inputs, targets = batch()

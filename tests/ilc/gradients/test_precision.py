@@ -188,6 +188,9 @@ def test_votes_below_a_batch_norm(dtype: torch.dtype, way: str) -> None:
     random = torch.Generator().manual_seed(1)
     inputs = torch.randn(24, 1, 2, 5, 5, generator=random) * 40 + 300
     targets = torch.zeros(24, 1)
+    normed = [make(t)[:2](inputs.to(t)[:, 0]).double() for t in (dtype, torch.float64)]
+    if not torch.allclose(*normed, atol=0.1):
+        pytest.skip("this torch's own BatchNorm overflows in half precision on a CPU")
     half, exact = (
         environment_gradients(make(t), squared, inputs.to(t), targets, AndMask(0.5), way)
         for t in (dtype, torch.float64)

@@ -108,7 +108,7 @@ def by_state(optimizer: Any) -> Any:
     file.seek(0)
     params = [nn.Parameter(p.detach().clone()) for group in optimizer.param_groups for p in group["params"]]
     other = type(optimizer)(params)
-    other.load_state_dict(torch.load(file))
+    other.load_state_dict(torch.load(file, weights_only=True))
     return other
 
 

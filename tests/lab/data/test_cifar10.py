@@ -104,10 +104,17 @@ def test_a_damaged_archive_is_named(archive: Path) -> None:
     assert names(archive.parent) == {archive.name}
 
 
-def test_a_damaged_folder_is_named(archive: Path) -> None:
+def test_a_folder_with_another_file_is_named(archive: Path) -> None:
     cifar10._unpack(archive.parent)
     (archive.parent / REAL.base_folder / "data_batch_3").write_bytes(b"something else")
-    with pytest.raises(UserError, match=r"cifar-10-batches-py is damaged or incomplete: remove it"):
+    with pytest.raises(UserError, match=r"cifar-10-batches-py holds another data_batch_3 than CIFAR-10"):
+        cifar10.cifar10_images(str(archive.parent))
+
+
+def test_a_part_of_the_batches_is_refused_by_what_it_lacks(archive: Path) -> None:
+    cifar10._unpack(archive.parent)
+    (archive.parent / REAL.base_folder / "data_batch_3").unlink()
+    with pytest.raises(UserError, match=r"cifar-10-batches-py lacks data_batch_3\. .*n_environments=N"):
         cifar10.cifar10_images(str(archive.parent))
 
 

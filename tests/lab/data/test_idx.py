@@ -91,6 +91,15 @@ def test_a_wrong_hash(files: DataSet) -> None:
     assert f"the MD5 of {files.name} is {dict(files.resources)[TEST_LABELS]}: remove it and give" in message
 
 
+def test_a_part_of_the_data_set_is_not_called_damaged(files: DataSet) -> None:
+    path = files.folder / LABELS
+    some = gzip.decompress(path.read_bytes())[8:70]
+    path.write_bytes(gzip.compress(struct.pack(">II", 0x801, len(some)) + some))
+    message = files.refusal()
+    assert f"{path} holds 62 labels, but {files.name} has 60,000 for training" in message
+    assert "damaged" not in message and "Options of the dataset train on a part" in message
+
+
 def test_a_cut_gzip_file(files: DataSet) -> None:
     files.rewrite(IMAGES, (files.folder / IMAGES).read_bytes()[:-1000])
     assert f"{files.folder / IMAGES} is not a complete gzip file" in files.refusal()

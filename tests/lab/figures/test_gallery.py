@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from lab.figures.gallery import HEAD, PAGE, files_read, sentence_of
+from lab.figures.claims import Claim, anchor, title_of
+from lab.figures.gallery import HEAD, NO_FILE, PAGE, page, sentence_of
 from lab.figures.studies import studies_of
 from lab.runs.study.study_file import load_study, study_names
 
@@ -22,25 +21,29 @@ def test_a_file_is_that_of_the_study_that_makes_it(name: str) -> None:
         assert studies_of([file]) == [name], file
 
 
-def test_the_files_that_are_read_are_seen_each_time(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    pd.DataFrame({"x": [1]}).to_csv(tmp_path / "a" / "one.csv")
-    np.savez(tmp_path / "two.npz", x=np.ones(1))
-    for _ in range(2):
-        with files_read(tmp_path) as read:
-            pd.read_csv(tmp_path / "a" / "one.csv")
-            Path(__file__).read_text()
-        assert read == {"a/one.csv"}
-    with files_read(tmp_path) as read:
-        np.load(tmp_path / "two.npz").close()
-    pd.read_csv(tmp_path / "a" / "one.csv")
-    assert read == {"two.npz"}
-
-
 def test_every_committed_figure_is_in_the_gallery_with_its_sentence(root: Path) -> None:
     text = (root / PAGE).read_text()
     assert text.startswith(HEAD)
-    shown = dict(re.findall(r"!\[(.*)\]\(\.\./results/\w+/figures/(\w+)\.png\)", text))
+    blocks = re.findall(
+        r"^### (\w+)\n\n(.*?)\n\n!\[(\w+)\]\(\.\./results/\w+/figures/(\w+)\.png\)", text, re.M | re.S
+    )
     drawn = {path.stem for path in (root / "results").glob("*/figures/*.png")}
-    assert set(shown.values()) == drawn
-    assert all(sentence == sentence_of(name) for sentence, name in shown.items())
+    assert {name for name, *_ in blocks} == drawn
+    for name, sentence, alternative, file in blocks:
+        assert name == alternative == file
+        assert sentence.split() == sentence_of(name).split()
+
+
+def test_a_figure_stands_with_the_claims_from_its_data() -> None:
+    ours = Claim("Masks help", "b", "c", "d", "7 of 9", "in part: 7", files=("spirals/a.csv",))
+    other = ours._replace(short="Masks hurt", verdict="refuted", files=("spirals/b.csv",))
+    text = page(
+        {"figure6": ["spirals/a.csv", "spirals/c.csv"], "figure14": []}, {title_of("spirals"): [ours, other]}
+    )
+    heading = title_of("spirals")
+    assert f"- [{heading}](#{anchor(heading)}): figures 2; claims 1 in part, 1 refuted" in text
+    assert "Figures: [figure14](#figure14), [figure6](#figure6)." in text
+    first, second = text.split("### figure14")[1].split("### figure6")
+    assert "- [Masks help](claims.md#masks-help): in part (7 of 9)" in second
+    assert "Masks" not in first and "Masks hurt" not in second
+    assert NO_FILE in first

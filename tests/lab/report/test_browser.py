@@ -175,6 +175,25 @@ def test_curves_are_regrouped_by_any_key(page: Any) -> None:
     assert page.text_content("#curves .ytitle") == "train/loss"
 
 
+def test_curves_are_those_of_one_experiment(browser: Any, hundred: list[Record], tmp_path: Path) -> None:
+    """The table has a row for each group of seeds of the chosen experiment."""
+    few = [
+        replace(one, keys={**one.keys, "optimizer.lr": 0.1 ** (i // 2)}) for i, one in enumerate(hundred[:4])
+    ]
+    other = [
+        replace(one, folder=f"other-{i}", keys={**one.keys, "experiment": "another", "seed": i})
+        for i, one in enumerate(hundred[4:7])
+    ]
+    report = written(tmp_path, render([*few, *other], {}, [], "Made now"))
+    with opened(browser, report) as page:
+        assert page.locator("#curves-experiment option").all_inner_texts() == ["another", "spirals"]
+        assert column(page, "runs", "#curves-table") == ["3"]
+        page.select_option("#curves-experiment", "spirals")
+        assert column(page, "runs", "#curves-table") == ["2", "2"]
+        page.fill("#filter-text", "other-")  # The only experiment that is left is shown.
+        assert column(page, "runs", "#curves-table") == ["3"]
+
+
 def test_the_median_of_the_seeds_is_the_thick_line(page: Any, runs: Path) -> None:
     page.fill("#filter-text", "spirals/mean lr=0.01")
     page.select_option("#curves-metric", "test/loss")

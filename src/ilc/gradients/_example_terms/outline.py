@@ -12,6 +12,9 @@ Shapes = tuple[tuple[int, ...], ...]
 Axes = dict[Node, tuple[int | None, ...]]
 """For each operation and each of its outputs the axis of the examples; None for what has none."""
 
+SHOWS_SHAPES = hasattr(Node, "_input_metadata")
+"""Whether this torch tells the shapes of an operation's outputs. Version 2.4 does not."""
+
 
 class Outline(NamedTuple):
     """The operations behind the outputs of a pass over ``n`` examples, with the shapes of their outputs."""

@@ -11,6 +11,7 @@ from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.utils.hooks import RemovableHandle
 
 from ilc.errors import UserError
+from ilc.gradients._compiled_models import check_as_written
 from ilc.gradients._example_terms.rules import RULES
 
 Collect = Callable[[nn.Module, Tensor, Tensor], None]
@@ -22,17 +23,13 @@ def layers_with_rules(model: nn.Module, without: Collection[str] = ()) -> Layers
     """The layers with a rule, and those of their trainable parameters that no other layer has.
 
     Args:
-        model: the model; a compiled one shows no layers.
+        model: the model; compiled code shows no layers.
         without: names of parameters that are left out.
 
     Raises:
-        UserError: the model is compiled, or a layer divides its gradient by counts over the batch.
+        UserError: compiled code would run, or a layer divides its gradient by counts over the batch.
     """
-    if any(hasattr(part, "_orig_mod") or part._compiled_call_impl is not None for part in model.modules()):
-        raise UserError(
-            "votes per example cannot look inside a compiled model: give the model from before "
-            "torch.compile, or use gradients='per_example_loss'"
-        )
+    check_as_written(model)
     layers: Layers = {}
     owners: dict[int, list[tuple[nn.Module, str]]] = {}
     for path, layer in model.named_modules():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import cache
-from typing import Any
 
 import torch
 from torch import nn
 
 from ilc.errors import UserError
+from ilc.gradients._compiled_models import check_as_written
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.compare_ways import Way, first_right_way
 from ilc.gradients._trials.convolution_work import convolutions_are_faster_in_turn
@@ -49,7 +49,8 @@ def choose_way(
         gradients.
 
     Raises:
-        UserError: the risk depends on parameters that do not belong to the model.
+        UserError: the risk depends on parameters that do not belong to the model, or
+            compiled code would run.
     """
     known = findings(model, loss_fn)
     mixed = torch.is_autocast_enabled(inputs.device.type)
@@ -65,8 +66,8 @@ def choose_way(
         _say_once(f"takes one environment after another, because {reason}")
         answers[sizes] = sequential
         return sequential
-    compiled = _is_compiled(model)
-    if not compiled and convolutions_are_faster_in_turn(model, loss_fn, inputs):
+    check_as_written(model)
+    if convolutions_are_faster_in_turn(model, loss_fn, inputs):
         _say_once(
             "takes one environment after another, because this is faster for convolutions of this size on a "
             "CPU"
@@ -77,7 +78,7 @@ def choose_way(
     if ways and mixed:
         _say_once("uses torch.func, because autocast is on")
         ways = []
-    found = by_func if compiled else _tried(model, loss_fn, inputs, targets, [*ways, by_func])
+    found = _tried(model, loss_fn, inputs, targets, [*ways, by_func])
     if found is not None:
         answers[sizes] = found
     return found or sequential
@@ -126,11 +127,6 @@ def _note_layers(
     if by_layers:
         tried[len(tried)] = True
         _say_once("goes layer by layer")
-
-
-def _is_compiled(model: nn.Module) -> bool:
-    modules: list[Any] = list(model.modules())
-    return any(hasattr(part, "_orig_mod") or part._compiled_call_impl is not None for part in modules)
 
 
 @cache

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
+from ilc.gradients._example_terms.outline import SHOWS_SHAPES
 from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.example_sums import sums_agree
@@ -115,7 +116,7 @@ def _other_routes(
     """
     known = routes(model, loss_fn)
     new = set(names) - known.without_rule()
-    if new:
+    if new and SHOWS_SHAPES:
         known.uses |= new
         return True
     if set(names) <= known.passes or any(normalises_by_batch(layer) for layer in model.modules()):

@@ -59,7 +59,7 @@ def example_share(
             machine, as for the committed results of section 3.2. Otherwise the fastest computation is used.
 
     Raises:
-        UserError: the model is compiled, an environment has more than one example, or under BatchNorm in
+        UserError: compiled code would run, an environment has more than one example, or under BatchNorm in
             training mode a parameter needs a backward pass for each example, which gives another vote.
     """
     found = shares(model, loss_fn, inputs, targets, also, written_out)

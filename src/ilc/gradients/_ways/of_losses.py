@@ -75,14 +75,8 @@ def of_losses(model: nn.Module, losses: Sequence[OneLoss], also: Sequence[str] =
                 buffers.restart()
             objective = _objective_of(loss, e)
             check_graph(objective.loss, model)
-            gradients = torch.autograd.grad(
-                objective.loss,
-                list(parameters.values()),
-                # Losses that were made together may share parts of their graph.
-                retain_graph=not later,
-                allow_unused=True,
-                materialize_grads=True,
-            )
+            # Losses that were made together may share parts of their graph.
+            gradients = _differentiated(objective.loss, list(parameters.values()), retain_graph=not later)
             for running, gradient in zip(statistics.values(), gradients, strict=True):
                 running.add_(dense(gradient).unsqueeze(0))
             risks.append(widened(objective.risk.detach()))
@@ -90,6 +84,21 @@ def of_losses(model: nn.Module, losses: Sequence[OneLoss], also: Sequence[str] =
             if buffers:
                 buffers.collect()
     return EnvironmentGradients(torch.stack(risks), statistics, torch.stack(penalties))
+
+
+def _differentiated(loss: Tensor, parameters: list[nn.Parameter], retain_graph: bool) -> tuple[Tensor, ...]:
+    try:
+        return torch.autograd.grad(
+            loss, parameters, retain_graph=retain_graph, allow_unused=True, materialize_grads=True
+        )
+    except RuntimeError as error:
+        if "donated buffers" not in str(error):
+            raise
+        raise UserError(
+            "a loss in the list comes from a compiled model, whose graph serves one backward pass only, but "
+            "losses may share parts of their graph: give a function for every environment, as in "
+            "lambda: loss(model(x), y)"
+        ) from error
 
 
 def _objective_of(loss: OneLoss, e: int) -> Objective:

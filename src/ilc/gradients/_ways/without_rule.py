@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients._example_terms.outline import Axes, Outline, example_axes, operations
+from ilc.gradients._example_terms.outline import SHOWS_SHAPES, Axes, Outline, example_axes, operations
 from ilc.gradients._example_terms.parameter_uses import Use, uses_of
 from ilc.gradients._example_terms.watched_uses import Collect, WatchedUses
 from ilc.gradients._passes.calls import outputs_of
@@ -84,10 +84,13 @@ def votes_without_rule(
     by_uses = {name: p for name, p in parameters.items() if name not in known.passes}
     uses: dict[str, list[Use]] = {}
     if by_uses:
-        nodes = operations(outputs)
-        axes = _axes(model, loss_fn, inputs, nodes, surroundings)
+        nodes, axes = operations(outputs), None
+        reason = f"torch {torch.__version__} does not show the shapes of operations"
+        if SHOWS_SHAPES:
+            axes = _axes(model, loss_fn, inputs, nodes, surroundings)
+            reason = "the operations of a pass depend on the number of examples"
         if axes is None:
-            known.need_passes(by_uses, "the operations of a pass depend on the number of examples")
+            known.need_passes(by_uses, reason)
             by_uses = {}
         else:
             uses, lost = uses_of(nodes, axes, by_uses, n)

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from ilc.aggregators import AndMask
 from ilc.distributed import mixes_examples
 from ilc.gradients import backward
-from lab.experiments.cost.workloads import WORKLOADS
+from lab.experiments.cost.workloads import workload_of
 
 MASK = AndMask(0.2)
 
@@ -31,7 +31,7 @@ Way = Callable[[Any, Tensor, Tensor], None]
 def plain(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
     """Run an ordinary backward pass over all examples."""
     model.zero_grad()
-    F.cross_entropy(model(inputs.flatten(0, 1)), targets.flatten()).backward()  # type: ignore[no-untyped-call]
+    F.cross_entropy(model(inputs.flatten(0, 1)), targets.flatten(0, 1)).backward()  # type: ignore[no-untyped-call]
 
 
 def ours(gradients: str, model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
@@ -45,15 +45,21 @@ def risks(model: nn.Module, inputs: Tensor, targets: Tensor) -> Iterator[Tensor]
     If N = 1, all risks come from one forward pass. Otherwise each environment has its own forward pass.
     """
     if inputs.shape[1] == 1:
-        yield from F.cross_entropy(model(inputs[:, 0]), targets[:, 0], reduction="none")
+        losses = F.cross_entropy(model(inputs[:, 0]), targets[:, 0], reduction="none")
+        yield from losses.reshape(len(inputs), -1).mean(1)
         return
     for x, y in zip(inputs, targets, strict=True):
         yield F.cross_entropy(model(x), y)
 
 
+def trained(model: nn.Module) -> list[Any]:
+    """Return the parameters that are trained; with LoRA these are few."""
+    return [p for p in model.parameters() if p.requires_grad]
+
+
 def loop(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
     """Run the authors' way: one backward pass per environment, then stack the gradients and mask them."""
-    parameters = list(model.parameters())
+    parameters = trained(model)
     rows: list[list[Tensor]] = [[] for _ in parameters]
     for risk in risks(model, inputs, targets):
         gradients = torch.autograd.grad(risk, parameters, retain_graph=inputs.shape[1] == 1)
@@ -65,21 +71,21 @@ def loop(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
 
 def vmap_grad(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
     """Run PyTorch's own vectorized gradients. They do not support BatchNorm."""
-    values = {name: p.detach() for name, p in model.named_parameters()}
+    values = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
 
     def risk(values: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
         return F.cross_entropy(functional_call(model, values, (x,)), y)
 
     gradients = vmap(grad(risk), in_dims=(None, 0, 0))(values, inputs, targets)
-    for name, p in model.named_parameters():
-        p.grad = MASK(gradients[name])
+    for name in values:
+        model.get_parameter(name).grad = MASK(gradients[name])
 
 
 def opacus(model: Any, inputs: Tensor, targets: Tensor) -> None:
     """Run Opacus' hooks, which set ``grad_sample`` on every parameter. They need N = 1 and no BatchNorm."""
     model.zero_grad()
     F.cross_entropy(model(inputs[:, 0]), targets[:, 0]).backward()  # type: ignore[no-untyped-call]
-    for p in model.parameters():
+    for p in trained(model):
         p.grad, p.grad_sample = MASK(p.grad_sample), None
 
 
@@ -87,7 +93,7 @@ def torchjd(model: nn.Module, inputs: Tensor, targets: Tensor) -> None:
     """Run TorchJD's Jacobian of the risks, one row at a time."""
     from torchjd.autojac import backward as jacobian_backward
 
-    parameters: list[Any] = list(model.parameters())
+    parameters = trained(model)
     jacobian_backward(
         torch.stack(list(risks(model, inputs, targets))), inputs=parameters, parallel_chunk_size=1
     )
@@ -112,12 +118,14 @@ ONE_BY_ONE = {"per_example_loss", "authors' loop", "TorchJD"}
 """The ways that take a separate backward pass for each example or environment that votes."""
 
 FEW = 32
-"""With more environments than this, the ways of ``ONE_BY_ONE`` are timed for one step."""
+"""With more environments than this, the ways of ``ONE_BY_ONE`` are timed for one step.
+
+With a vote per example they always are."""
 
 
 def available(name: str, n_examples: int) -> list[str]:
     """Return the ways that suit a workload and whose library is installed."""
-    workload = WORKLOADS[name]
+    workload = workload_of(name)
     left_out = {*workload.without, *(way for way in ("Opacus", "TorchJD") if find_spec(way.lower()) is None)}
     if n_examples == 1:
         left_out |= {"vectorized", "sequential"}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from lab.experiments.cost.transformer import LENGTH, TOKENS, Transformer
-from lab.models import MLP, FastResNet
+from lab.models import MLP, FastResNet, ResNet18
 
 
 class Workload(NamedTuple):
@@ -24,6 +26,8 @@ class Workload(NamedTuple):
         steps: the number of timed steps per way, unless the caller asks for another.
         without: the ways that are left out, because they have nothing to say here or cost the same as
             elsewhere.
+        vocabulary: the number of tokens, if the inputs are tokens; 0 if they are real numbers.
+        of_target: the shape of one example's target; () is one label.
     """
 
     model: Callable[[], nn.Module]
@@ -33,6 +37,8 @@ class Workload(NamedTuple):
     weighed: tuple[tuple[int, int], ...]
     steps: int
     without: tuple[str, ...] = ()
+    vocabulary: int = 0
+    of_target: tuple[int, ...] = ()
 
 
 # One backward pass per example through a convolutional network takes a minute. Both norms take the same time.
@@ -63,21 +69,42 @@ WORKLOADS: dict[str, Workload] = {
     "FastResNet, GroupNorm": Workload(
         lambda: FastResNet(3, 10, norm="group"), (3, 32, 32), 10, ((80, 1),), ((80, 1),), 5, _SLOW
     ),
-    "transformer": Workload(Transformer, (LENGTH,), 10, ((64, 1),), ((64, 1),), 10),
+    "transformer": Workload(Transformer, (LENGTH,), 10, ((64, 1),), ((64, 1),), 10, vocabulary=TOKENS),
+    **{
+        f"FastResNet {width}, BatchNorm": Workload(
+            partial(FastResNet, 3, 10, width, "batch"), (3, 32, 32), 10, ((80, 1),), ((80, 1),), 20, _SLOW
+        )
+        for width in (8, 16)
+    },
+    "ResNet-18": Workload(partial(ResNet18, 3, 10), (3, 32, 32), 10, ((3, 8),), ((3, 8),), 10, ("TorchJD",)),
 }
+
+
+def workload_of(name: str) -> Workload:
+    """Return a network of this module or of ``hugging_face``, which needs the extra ``transformers``."""
+    if name in WORKLOADS:
+        return WORKLOADS[name]
+    found: Workload = import_module("lab.experiments.cost.hugging_face").WORKLOADS[name]
+    return found
+
+
+def votes_of(n_examples: int) -> str:
+    """Return the way that users are told to take: per example for N = 1, else the default."""
+    return "per_example" if n_examples == 1 else "vectorized"
 
 
 def model_of(name: str, device: str) -> Any:
     """Return the network. It has the same weights at every call."""
     torch.manual_seed(0)
-    return WORKLOADS[name].model().to(device)
+    return workload_of(name).model().to(device)
 
 
 def batch(name: str, n_environments: int, n_examples: int, device: str) -> tuple[Tensor, Tensor]:
-    """Return random inputs ``[E, N, ...]`` and labels ``[E, N]``."""
-    workload, size = WORKLOADS[name], (n_environments, n_examples)
-    if name == "transformer":
-        inputs = torch.randint(0, TOKENS, (*size, *workload.shape))
+    """Return random inputs ``[E, N, ...]`` and labels ``[E, N]``, or ``[E, N, T]`` if each word has one."""
+    workload, size = workload_of(name), (n_environments, n_examples)
+    if workload.vocabulary:
+        inputs = torch.randint(0, workload.vocabulary, (*size, *workload.shape))
     else:
         inputs = torch.randn(*size, *workload.shape)
-    return inputs.to(device), torch.randint(0, workload.n_classes, size).to(device)
+    targets = torch.randint(0, workload.n_classes, (*size, *workload.of_target))
+    return inputs.to(device), targets.to(device)

@@ -22,6 +22,8 @@ dimensions.
 
 PUBLISHED_SEEDS = 50
 """The data seeds of each published error."""
+MOST = 2.0
+"""The largest difference of a test error from the published one, in standard errors of the published mean."""
 ROUNDING = 2e-6
 """Errors that differ by no more than this agree, because the published ones have six digits."""
 

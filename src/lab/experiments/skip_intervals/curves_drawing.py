@@ -58,7 +58,8 @@ def draw_over_epochs(results: Path) -> Figure:
         table, training = runs(results, domain), curves(results, domain)
         together, *single = panels[end - n_rows : end].flat
         _draw_together(together, training, "epoch")
-        together.set_title(f"{DOMAINS[domain]}: mean and interquartile range", fontsize=9)
+        n = seeds_of(table)
+        together.set_title(f"{DOMAINS[domain]}, n = {n}: mean, quartiles", fontsize=9)
         for axes, method in zip_longest(single, methods_in(training)):
             if method is None:
                 axes.set_visible(False)
@@ -70,7 +71,7 @@ def draw_over_epochs(results: Path) -> Figure:
             as_percent(axes)
     for axes in panels[:, 0]:
         axes.set_ylabel("validation accuracy (hard)", fontsize=8)
-    _finish(figure, panels[0, 0], results, "single panels: every seed (thin) and their mean; ")
+    _finish(figure, panels[0, 0], results, "single panels: every seed (thin) and their mean")
     return figure
 
 
@@ -93,10 +94,13 @@ def draw_over_evaluations(results: Path) -> Figure:
         right.set_xlim(left=0, right=1.05 * table[CALLS].max())
         right.set_xlabel("model evaluations per rollout")
         for axes in (left, right):
-            axes.set_title(DOMAINS[domain], fontsize=9)
+            axes.set_title(f"{DOMAINS[domain]}, n = {seeds_of(table)} seeds of each method", fontsize=9)
             _draw_bar(axes, table)
             as_percent(axes)
-    words = "left: mean and interquartile range; right: each seed, mean of its last five evaluations; "
+    words = (
+        "left: mean and interquartile range; it is figure 2.9 in another unit where all methods have windows "
+        "of equal numbers of calls;\nright: each seed, mean of its last five evaluations"
+    )
     _finish(figure, panels[0, 0], results, words)
     return figure
 
@@ -128,9 +132,12 @@ def _draw_bar(axes: Axes, table: pd.DataFrame) -> None:
 def _finish(figure: Figure, first: Axes, results: Path, words: str) -> None:
     figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
     tables = [runs(results, domain) for domain in made(results)]
-    counts = {n for table in tables for n in table.groupby("method").seed.nunique()}
-    n = " or ".join(map(str, sorted(counts)))
-    stamp(figure, "\n".join([f"{words}n = {n} seeds", *map(_source, tables)]))
+    stamp(figure, "\n".join([words, *map(_source, tables)]))
+
+
+def seeds_of(table: pd.DataFrame) -> str:
+    """Return how many seeds each method has, such as ``5`` or ``3 or 5``."""
+    return " or ".join(map(str, sorted(set(table.groupby("method").seed.nunique()))))
 
 
 def _source(table: pd.DataFrame) -> str:

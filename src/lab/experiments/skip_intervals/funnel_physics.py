@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ilc._extras import install_command
 from ilc.errors import UserError
 from lab.experiments.skip_intervals.funnel_course import COLUMN, FUNNEL, PLATFORM, THICK, Course
 
@@ -64,7 +65,7 @@ def fall(course: Course, radius: float, bounciness: Bounciness, rest: int) -> tu
         import pymunk
     except ImportError as error:
         raise UserError(
-            "dataset=funnel_board needs pymunk, which is not installed: run pip install 'ilc[funnels]'"
+            f"dataset=funnel_board needs pymunk, which is not installed: run {install_command('funnels')}"
         ) from error
     space = pymunk.Space()
     space.gravity = (0.0, -GRAVITY)

@@ -14,6 +14,10 @@ from matplotlib.axes import Axes
 MASKED = Path("spirals/environments_runs.csv")
 PLAIN = Path("spirals/environments_plain.csv")
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+CAP = 4096
+"""The most examples that a step of the AND-mask has here, in all environments together."""
+EACH = 128
+"""The examples of each environment in a step, up to the number of environments at which the cap begins."""
 UNANIMITY = 1.0
 """The agreement threshold that the thesis names its best."""
 

@@ -55,14 +55,21 @@ function summaryOfGroup(group, lines) {
   return [[swatch(group), group.label], lines.length, median(ends), Math.min(...ends), Math.max(...ends), group.runs.length > 1 ? also : NONE];
 }
 
-function showCurves(runs) {
+// Curves of different experiments have different data, so only those of one experiment are drawn together.
+function ofOneExperiment(runs) {
+  const name = fill($("curves-experiment"), { experiments: values(runs, "experiment").map(shown) });
+  return runs.filter((run) => shown(valueOf(run, "experiment")) === name);
+}
+
+function showCurves(passing) {
+  const runs = ofOneExperiment(passing);
   const metric = $("curves-metric").value;
   const along = $("curves-along").value;
   const groups = grouped(runs, $("curves-group").value).map((group) => ({ group, ...curveTraces(group, metric, along) })).filter(({ lines }) => lines.length);
   const traces = [...groups.map(({ thin }) => thin), ...groups.map(({ thick }) => thick)];
   const n = groups.reduce((sum, { lines }) => sum + lines.length, 0);
   const layout = { xaxis: axis(along), yaxis: axis(metric, { type: $("curves-scale").value }) };
-  draw($("curves"), traces, layout, traces.length ? `Curves of ${metric} along ${along}: ${n} runs in ${groups.length} groups. The table below has their ends.` : "No run that passes the filter has evaluated this metric.");
+  draw($("curves"), traces, layout, traces.length ? `Curves of ${metric} along ${along}: ${n} runs in ${groups.length} groups. The table below has their ends.` : "No run of this experiment that passes the filter has evaluated this metric.");
   tabulate($("curves-table"), [$("curves-group").value, "runs", `last ${metric}: median`, "lowest", "highest", "runs of the group differ in"],
     groups.map(({ group, lines }) => summaryOfGroup(group, lines)));
 }
@@ -71,8 +78,9 @@ function startCurves() {
   const metrics = metricNames(RUNS).filter((name) => RUNS.some((run) => name in run.curves) && !["step", "epoch"].includes(name));
   fill($("curves-metric"), { metrics }, usualMetric(metrics));
   fill($("curves-along"), { along: ["epoch", "step"] }, "epoch");
-  const few = grouped(RUNS, EVERYTHING).length <= PALETTE.length;
+  const few = values(RUNS, "experiment").every((experiment) =>
+    grouped(RUNS.filter((run) => valueOf(run, "experiment") === experiment), EVERYTHING).length <= PALETTE.length);
   fill($("curves-group"), { usual: [EVERYTHING], ...keyOptions(RUNS) }, few ? EVERYTHING : "method");
-  for (const id of ["curves-metric", "curves-along", "curves-group", "curves-scale"]) $(id).addEventListener("change", () => showCurves(kept()));
+  for (const id of ["curves-experiment", "curves-metric", "curves-along", "curves-group", "curves-scale"]) $(id).addEventListener("change", () => showCurves(kept()));
   $("thinned").textContent = DATA.n_thinned ? ` Of ${DATA.n_thinned} runs only some evaluations are in this page, evenly spaced; all are in their metrics.jsonl.` : "";
 }

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
+from ilc._extras import install_command
 from ilc.errors import UserError
 from lab.runs.one_run.logger_options import WandbOptions
 from lab.runs.one_run.run_options import RunOptions
@@ -58,7 +59,8 @@ class WandbLogger:
             import wandb  # Slow to import, and not needed with logger=none.
         except ImportError as error:
             raise UserError(
-                f"W&B cannot be imported ({error}): install it (pip install 'ilc[wandb]'), or use logger=none"
+                f"W&B cannot be imported ({error}): install it ({install_command('wandb')}), or use "
+                "logger=none"
             ) from error
         # Without HOME, the service of W&B prints complaints after the last line of a run.
         os.environ.setdefault("HOME", tempfile.gettempdir())

@@ -15,13 +15,14 @@ from urllib.parse import unquote, urlsplit
 
 from optuna.storages import RDBStorage
 
+from ilc._extras import install_command
 from ilc.errors import UserError
 
 try:
     import psycopg
 except ImportError as error:
     raise UserError(
-        "--storage postgresql://... needs psycopg, which is not installed: run pip install 'ilc[postgres]'"
+        f"--storage postgresql://... needs psycopg, which is not installed: run {install_command('postgres')}"
     ) from error
 
 SCHEME = "postgresql://"

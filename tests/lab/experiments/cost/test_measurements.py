@@ -13,9 +13,10 @@ import torch
 from torch import nn
 
 from lab.experiments.cost import ways
-from lab.experiments.cost.measurements import gradients, processes
+from lab.experiments.cost.measurements import floors, gradients, processes, profile
 from lab.experiments.cost.transformer import LENGTH, Transformer
-from lab.experiments.cost.workloads import WORKLOADS, Workload, batch
+from lab.experiments.cost.workloads import WORKLOADS, Workload, batch, model_of
+from lab.machine.torchvision_import import import_torchvision
 from lab.models import MLP, FastResNet
 
 # Opacus warns of its own hooks.
@@ -60,6 +61,27 @@ def test_under_batch_norm_the_exact_votes_are_alike() -> None:
     for name, one in found["authors' loop"].items():
         if one.ndim > 1:  # A bias below BatchNorm has a gradient of rounding errors.
             torch.testing.assert_close(found["per_example_loss"][name], one)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")  # Of transformers, and of vmap.
+@pytest.mark.parametrize("model", ["BERT, full", "BERT, LoRA", "GPT-2, full", "GPT-2, LoRA", "ViT, LoRA"])
+def test_the_ways_agree_for_models_of_transformers(model: str) -> None:
+    import_torchvision()
+    pytest.importorskip(
+        "transformers", reason="needs the extra transformers: pip install 'ilc[transformers]'"
+    )
+    name = f"{model}, T = 16"
+    inputs, targets = batch(name, 3, 1, "cpu")
+    assert ("LoRA" in name) == (sum(p.numel() for p in ways.trained(model_of(name, "cpu"))) < 1e5)
+    found = {}
+    for way in ("per_example", "authors' loop", "vmap(grad)"):
+        own = model_of(name, "cpu")
+        ways.WAYS[way](own, inputs, targets)
+        found[way] = [p.grad for p in ways.trained(own)]
+    for way, theirs in found.items():
+        for one, other in zip(found["authors' loop"], theirs, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5, msg=way)
 
 
 def test_a_transformer_tells_places_apart() -> None:
@@ -118,3 +140,34 @@ def test_processes_send_what_the_page_says(tmp_path: Path) -> None:
     expected = {"plain (DDP)": 1, "mean": 1, "AND-mask": 1.25, "geometric mean": 2.25}
     assert relative == pytest.approx(expected, abs=1e-3)
     assert (rows.milliseconds > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("layers", "n_examples", "expected"),
+    [
+        # One product per weight: the sign bits are counted 64 at a time. No gradient for the input is needed.
+        ([nn.Linear(34, 2)], 1, 1 + 1 / 64 / 2),
+        # Two examples are added before the vote: one operation per weight and environment.
+        ([nn.Linear(34, 2)], 2, 1 + 1 / 2 / 2),
+        # BatchNorm's local vote: a second backward pass, of as many products as the first.
+        ([nn.Linear(34, 5), nn.BatchNorm1d(5)], 1, 1.5 + 1 / 64 / 2),
+    ],
+)
+def test_a_floor_counts_what_a_vote_cannot_do_without(
+    layers: list[nn.Module], n_examples: int, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "perceptron 3 x 256"
+    tiny = Workload(lambda: nn.Sequential(*layers), (34,), 2, ((3, n_examples),), (), 1)
+    monkeypatch.setitem(WORKLOADS, name, tiny)
+    assert floors.floor(name, 3, n_examples) == pytest.approx(expected)
+
+
+def test_a_profile_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "perceptron 3 x 256"
+    monkeypatch.setitem(WORKLOADS, name, Workload(lambda: MLP(34, 2), (34,), 2, ((8, 4),), (), 1))
+    table = profile.parts(steps=2)["perceptron_3_x_256"]()["cost/profile.csv"]
+    assert isinstance(table, pd.DataFrame)
+    shares = table[["products", "votes", "copies", "allocation", "other_operations", "python"]]
+    assert shares.sum(axis=1).to_list() == pytest.approx([100, 100], abs=0.5)
+    assert table.votes[0] == 0 < table.votes[1]
+    assert (table.products > 0).all()

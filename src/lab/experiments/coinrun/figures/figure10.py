@@ -39,7 +39,7 @@ def draw(results: Path) -> Figure:
     new seeds, and the right one all trials.
     """
     trials, means = read_trials(results), read_finalists_means(results)
-    figure = new_figure(n_columns=3, width=3.6)
+    figure = new_figure(n_columns=3, width=3.6, height=4.0)
     oracle, fresh, every = figure.subplots(1, 3)
     top = trials[trials.oracle_rank <= TOP]
     _columns(oracle, {method: top[top.method == method]["test/kl"] for method in METHODS}, METHODS)
@@ -57,7 +57,7 @@ def draw(results: Path) -> Figure:
     fresh.set_xlabel(
         f"mask - Adam: {in_words(found['adam'])}, p = {p_values['adam']:.2g}\n"
         f"mask - without mask: {in_words(found[UNMASKED])}, p = {p_values[UNMASKED]:.2g}",
-        fontsize=8,
+        fontsize=9,
     )
     for method, name in METHODS.items():
         own = trials[trials.method == method]
@@ -75,7 +75,13 @@ def draw(results: Path) -> Figure:
     every.set(xlabel="rank in its search", title=f"all completed trials, {TRIAL}", yscale="log")
     every.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
     every.yaxis.minorticks_off()
-    every.legend(fontsize=8, loc="lower right")
+    every.legend(fontsize=9, loc="upper left")
+    lowest, highest = (
+        min(top["test/kl"].min(), last["test/kl"].min()),
+        max(top["test/kl"].max(), last["test/kl"].max()),
+    )
+    for axes in (oracle, fresh):
+        axes.set_ylim(lowest - 0.002, highest + 0.002)
     for axes in (oracle, fresh, every):
         axes.title.set_fontsize(10)
     stamp(

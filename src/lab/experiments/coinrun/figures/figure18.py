@@ -60,7 +60,8 @@ def draw(results: Path) -> Figure:
         f"the top {TOP} configurations of each search by validation levels, {rows.seed.nunique()} new seeds, "
         f"{rows.steps.max():,} steps; thin: each configuration, as the mean of its seeds;\n"
         "thick: mean of the configurations, shaded: its 95 % bootstrap interval over configurations;\n"
-        f"test: {CUT}; training: 1,000 of the 64,000 states; gray: the mask's configurations without it\n"
+        f"test: {CUT}; training: 1,000 of the 64,000 states; gray: the mask's configurations without it; one "
+        "draw of levels and states for all seeds\n"
         f"{about(rows)}",
     )
     return figure

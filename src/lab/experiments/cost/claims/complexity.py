@@ -49,6 +49,8 @@ def claims(results: Path) -> list[Claim]:
             f"is one run of the benchmark, on {costs.device.iloc[0]} with {costs.threads.iloc[0]} threads.",
             number=f"{min(ratios):.2f} to {max(ratios):.2f} times a plain pass, "
             f"{votes[EXACT]:.0f} times with exact votes under BatchNorm",
+            reading="whether complexity means the order of growth alone or the time of a step, and which "
+            "vote of an example is meant under BatchNorm.",
             verdict=complexity_rule(
                 [float(ratio) for ratio in by_environments],
                 [float(ratio) for ratio in by_examples],

@@ -12,8 +12,8 @@ from functools import partial
 import pandas as pd
 import torch
 
-from lab.experiments.cost.ways import FEW, ONE_BY_ONE, PLAIN, WAYS, available, hooked
-from lab.experiments.cost.workloads import WORKLOADS, batch, model_of
+from lab.experiments.cost.ways import FEW, ONE_BY_ONE, PLAIN, WAYS, available, hooked, trained
+from lab.experiments.cost.workloads import WORKLOADS, batch, model_of, workload_of
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.step_cost import (
     Step,
@@ -34,7 +34,9 @@ def parts(steps: int | None = None, device: str | None = None, threads: int = 2)
     """
     device = device or default_device()
     return {
-        name.replace(" ", "_"): partial(_measure, name, steps or workload.steps, device, threads)
+        name.replace(" ", "_"): partial(
+            measure, "cost/gradients.csv", name, steps or workload.steps, device, threads
+        )
         for name, workload in WORKLOADS.items()
     }
 
@@ -45,32 +47,33 @@ def prepared(name: str, way: str, n_environments: int, n_examples: int, device: 
     return partial(WAYS[way], model, *batch(name, n_environments, n_examples, device))
 
 
-def _measure(name: str, steps: int, device: str, threads: int) -> Tables:
-    """Return a row per way and per pair of E and N."""
+def measure(file: str, name: str, steps: int, device: str, threads: int) -> Tables:
+    """Return the table ``file`` with a row per way and per pair of E and N of one network."""
     torch.set_num_threads(threads)
     rows = []
-    for pair in WORKLOADS[name].grid:
+    for pair in workload_of(name).grid:
         for row in _measure_pair(name, *pair, steps, device, threads):
             rows.append({"model": name, "environments": pair[0], "examples": pair[1], **row})
             rows[-1] |= {"device": device, "threads": threads}
-    return {"cost/gradients.csv": pd.DataFrame(rows)}
+    return {file: pd.DataFrame(rows)}
 
 
 def _measure_pair(
     name: str, n_environments: int, n_examples: int, steps: int, device: str, threads: int
 ) -> list[dict[str, object]]:
     names = available(name, n_examples)
-    slow = [way for way in names if n_environments > FEW and way in ONE_BY_ONE]
+    many = n_environments > FEW or n_examples == 1
+    slow = [way for way in names if many and way in ONE_BY_ONE]
     ways = {way: prepared(name, way, n_environments, n_examples, device) for way in names if way not in slow}
     # Adam is the rest of a training step. It takes the same time for all ways.
     model = model_of(name, device)
-    for p in model.parameters():
+    for p in trained(model):
         p.grad = torch.randn_like(p)
-    times = median_milliseconds({**ways, "Adam": torch.optim.Adam(model.parameters(), 1e-6).step}, steps)
+    times = median_milliseconds({**ways, "Adam": torch.optim.Adam(trained(model), 1e-6).step}, steps)
     adam = times.pop("Adam")
     peaks: dict[str, float] = {}
     for way in names:
-        if way in slow or (n_environments, n_examples) in WORKLOADS[name].weighed:
+        if way in slow or (n_environments, n_examples) in workload_of(name).weighed:
             n_steps = 1 if way in slow else 3
             arguments = (name, way, n_environments, n_examples, n_steps, device, threads)
             _, peaks[way], milliseconds = peak_in_own_process(print_peak_of, *arguments)

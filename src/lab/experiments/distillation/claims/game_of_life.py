@@ -67,6 +67,7 @@ def claims(results: Path) -> list[Claim]:
             f"above the student of the same teacher, frozen, in {ahead.ahead.sum()} of {len(ahead)} pairs. "
             f"The larger game has {_described(whole)}, with n = {whole.groupby('row').seed.nunique().min()}. "
             f"There the best test accuracy in % is, by method: {_shown(there)}.",
+            reading="which fixed teacher is meant.",
             number=f"{100 * learned[top].median():.0f} % with a learned teacher, "
             f"{100 * best['no_teacher'].median():.0f} % without a teacher",
             verdict=verdict(above_none, above_frozen, learns_there, LIMIT),

@@ -52,6 +52,7 @@ def claims(results: Path) -> list[Claim]:
             f"{median_and_range(best['redrawn'])}. "
             f"The numbers are medians and ranges over n = {len(best['fixed'])} seeds, which draw data, "
             f"networks and batches. {_others(table)}",
+            reading="whether the split is kept, as in the thesis, or redrawn, as in the authors' code.",
             number=f"{100 * found['fixed'].median:.1f} % with a teacher, "
             f"{100 * found['no_teacher'].median:.1f} % without; {100 * found['redrawn'].median:.1f} % with a "
             "redrawn split",

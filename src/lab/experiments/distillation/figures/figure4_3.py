@@ -20,7 +20,7 @@ def draw(results: Path) -> Figure:
     """Draw a heat map for each way to train, and next to it the published one."""
     table = runs(results, "privileged")
     rows = [row for row in ROWS if row in set(table.row)]
-    figure = new_figure(n_columns=2, n_rows=len(rows), width=5.4, height=2.1)
+    figure = new_figure(n_columns=2, n_rows=len(rows), width=5.0, height=2.1)
     panels = figure.subplots(len(rows), 2, squeeze=False, width_ratios=(2.6, 1))
     for axes, row in zip(panels[:, 0], rows, strict=True):
         grid = table[table.row == row].pivot_table(

@@ -8,14 +8,12 @@ import pandas as pd
 
 from lab.experiments.linear_unit_tests.results import (
     LABELS,
+    MOST,
     UNDERFLOW,
     beside_published,
     published_errors,
 )
 from lab.figures.claims import Claim
-
-MOST = 2.0
-"""The largest difference of a test error from the published one, in standard errors of the published mean."""
 
 
 def claims(results: Path) -> list[Claim]:

@@ -70,7 +70,8 @@ def draw(results: Path) -> Figure:
         "dots: five seeds, bar: median, dotted: median of plain training; best of 20 trials each, by "
         "validation on Colored MNIST, by test accuracy (oracle) on spirals;\nunit tests: mean and "
         f"standard deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: "
-        f"measured on the spirals with one core;\ndata: {sources}, generated linear "
+        "measured on the spirals with one core; the temporal AND-mask's step has one of 32 "
+        f"environments;\nno mark: not run; data: {sources}, generated linear "
         f"problems{f'; {open_ones}' if open_ones else ''}",
     )
     return figure

@@ -11,4 +11,4 @@ from lab.experiments.skip_intervals.rollouts_drawing import draw_rollouts
 
 def draw(results: Path) -> Figure:
     """Draw rollouts of the adaptive simulator with seed 0, at its last step."""
-    return draw_rollouts(results, "room_runner", ("red", "blue"))
+    return draw_rollouts(results, "room_runner", ("red", "blue"), shown=3, columns=10)

@@ -50,6 +50,7 @@ def configuration(outcomes: list[Outcome]) -> Claim:
         f"{len(literal)} of {len(counted)} readings of the data. With rescaled updates it is perfect under "
         f"{len(rescaled)}. All these runs have 128 examples of each environment in a batch.",
         number=f"{median_and_range(first.rescaled)} % test accuracy with rescaled updates and 2 revolutions",
+        reading="how many revolutions the spirals have, and whether updates are rescaled.",
         verdict=at_settings(
             {s.words: configuration_rule(o.as_published, o.rescaled) for s, o in judged.items()}
         ),

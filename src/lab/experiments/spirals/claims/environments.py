@@ -6,18 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.spirals.environments import UNANIMITY, read_environments, seeds_per_point
+from lab.experiments.spirals.environments import CAP, EACH, UNANIMITY, read_environments, seeds_per_point
 from lab.experiments.spirals.methods import PERFECT
 from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
 from lab.experiments.spirals.readings import CHOSEN, MANY_ENVIRONMENTS
 from lab.experiments.spirals.three_revolutions import THREE, TWO
 from lab.figures.claims import Claim
 from lab.figures.verdicts import FEWEST, at_settings
-
-CAP = 4096
-"""The most examples that a step of the AND-mask has here, in all environments together."""
-EACH = 128
-"""The examples of each environment in a step, up to the number of environments at which the cap begins."""
 
 
 def claims(results: Path) -> list[Claim]:
@@ -52,6 +47,7 @@ def plain_training(plain: pd.DataFrame, outcomes: list[Outcome], seeds: str) -> 
         "environments. A step has 128 examples of all environments together. The configuration is the "
         "thesis's.",
         number=f"{words} environments with 2 revolutions",
+        reading="how many revolutions the spirals have, and whose examples a batch of 128 counts.",
         verdict=at_settings({TWO.words: plain_rule(best(plain)), THREE.words: plain_rule(best_of_three)}),
     )
 
@@ -99,6 +95,7 @@ def the_mask(plain: pd.DataFrame, masked: pd.DataFrame) -> Claim:
         "revolutions. With three there are runs for 32 environments alone, in the claim on the thesis's "
         "configuration.",
         number=f"{_sizes(perfect)} environments, {reached} of {len(capped)} runs beyond {CAP // EACH}",
+        reading="how many examples of each environment a step has when there are very many environments.",
         verdict=at_settings(
             {
                 TWO.words: mask_rule(by_size, first_perfect(best(plain)), n),

@@ -46,6 +46,8 @@ def claims(results: Path) -> list[Claim]:
             f"The numbers are medians and ranges over n = {len(without)} seeds. {' '.join(parts)}",
             number=f"{' and '.join(shares)} times the weights on shortcuts without L2, with 2 and 3 "
             "revolutions",
+            reading="how many revolutions the spirals have. The paper does not say, and the authors' "
+            "code has three.",
             verdict=at_settings(verdicts),
         )
     ]

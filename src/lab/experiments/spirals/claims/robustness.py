@@ -47,6 +47,8 @@ def claims(results: Path) -> list[Claim]:
             "was ended.",
             number=f"{_seeds(tests[TWO][last])} and {_seeds(tests[THREE][last])} reach {100 * PERFECT:.0f} % "
             f"({last}) with 2 and 3 revolutions",
+            reading="how many revolutions the spirals have. The paper does not say, and the authors' "
+            "code has three.",
             verdict=at_settings(verdicts),
         )
     ]

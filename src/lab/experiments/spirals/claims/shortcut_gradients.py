@@ -57,6 +57,8 @@ def claims(results: Path) -> list[Claim]:
             "is left out, because it has no correlation.",
             number=f"mechanism ahead at threshold 1 in {' and '.join(numbers)} networks, with 2 and 3 "
             "revolutions",
+            reading="how many revolutions the spirals have, and which threshold and which parameters are "
+            "meant.",
             verdict=at_settings(verdicts),
         )
     ]

@@ -38,7 +38,8 @@ def draw_curves(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     n_seeds = runs.groupby("aggregator").seed.nunique().min()
     stamp(
         figure,
-        f"n = {n_seeds} seed(s) per curve, every seed drawn; paper's size, 2 revolutions, 93 epochs; "
+        f"{'one seed' if n_seeds == 1 else f'n = {n_seeds} seeds, all drawn'}; paper's size, 2 revolutions, "
+        "93 epochs; "
         f"data: {data_sources(runs)}",
     )
     return figure

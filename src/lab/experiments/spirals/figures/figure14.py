@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from lab.experiments.spirals.methods import CHANCE, EPOCHS, LOWEST, METHODS, read_methods
@@ -20,14 +21,16 @@ def draw(results: Path) -> Figure:
     """Draw a panel per method, a line per seed and set, and a mark where a rule ended the run."""
     curves, runs = read_methods(results, "curves"), read_methods(results, "runs")
     n_rows = -(-len(METHODS) // N_COLUMNS)
-    figure = new_figure(n_columns=N_COLUMNS, n_rows=n_rows, width=2.2, height=2.3)
+    figure = new_figure(n_columns=N_COLUMNS, n_rows=n_rows, width=2.0, height=2.3)
     panels = figure.subplots(n_rows, N_COLUMNS, sharex=True, sharey=True)
     for axes, label in zip(panels.flat, METHODS.values(), strict=True):
         of_method, of_runs = curves[curves.method == label], runs[runs.method == label]
         for split, color in (("train", GREY), ("test", COLORS[of_method.aggregator.iloc[0]])):
             key = f"{split}/accuracy"
             for _, run in of_method.groupby("seed"):
-                axes.plot(run.epoch, run[key], ls=STYLES[split], color=color, lw=0.7, alpha=0.6)
+                axes.plot(run.epoch, run[key], ls=STYLES[split], color=color, lw=0.7, alpha=0.3)
+            middle = _median(of_method, of_runs.seed.nunique(), key)
+            axes.plot(middle.index, middle, ls=STYLES[split], color=color, lw=2.2)
             for rule, marker in ENDS.items():
                 ended = of_runs[of_runs.stopped == rule]
                 axes.plot(ended.epoch, ended[key], marker, color=color, ms=5)
@@ -40,9 +43,17 @@ def draw(results: Path) -> Figure:
         axes.set(xticks=[0, 20, 40], xlabel="epoch")
     stamp(
         figure,
-        "a line per seed, grey and dashed: training, coloured: test; cross: stopped by the paper's rule "
+        "thin: a line per seed, thick: median over all seeds, in which a run that was stopped keeps its "
+        "last value; grey and dashed: training, coloured: test; cross: stopped by the paper's rule "
         "(train above 97 %, test below 60 %), bar: stopped when all examples were right;\n"
         f"dotted: chance; paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
         f"data: {data_sources(runs)}",
     )
     return figure
+
+
+def _median(curves: pd.DataFrame, n_seeds: int, key: str) -> pd.Series:
+    """Return the median over seeds by epoch. A run that was stopped keeps its last value."""
+    by_seed = curves.pivot_table(index="epoch", columns="seed", values=key).ffill()
+    middle: pd.Series = by_seed.median(axis="columns")[by_seed.notna().sum(axis="columns") == n_seeds]
+    return middle

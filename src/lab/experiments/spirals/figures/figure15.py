@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lab.experiments.spirals.environments import read_environments, seeds_per_point, size_axis
+from lab.experiments.spirals.environments import CAP, EACH, read_environments, seeds_per_point, size_axis
 from lab.experiments.spirals.methods import CHANCE, LOWEST
 from lab.experiments.spirals.readings import CHOSEN, PLAIN_STEPS
 from lab.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, new_figure, stamp
@@ -26,14 +26,18 @@ def draw(results: Path) -> Figure:
     size_axis(axes, sorted(plain.n_environments.unique()))
     axes.set_ylabel("test accuracy")
     as_percent(axes, LOWEST)
+    capped = masked[masked.n_environments > CAP // EACH].n_environments
+    axes.axvspan(capped.min() / 2**0.5, capped.max() * 2**0.5, color=COLORS["and_mask"], alpha=0.08, lw=0)
+    words = f"AND-mask:\n{CAP:,} examples a step,\nno component passes"
+    axes.text(1.1 * capped.min(), 0.8, words, color=COLORS["and_mask"])
     axes.legend(fontsize=9)
     stamp(
         figure,
         f"n = {seeds_per_point(plain, masked)} seeds per point, all drawn; solid: the best one as in the "
         "paper (sees test data); dashed: median; dotted: chance;\nthe thesis's configuration without a "
-        f"stop rule; AND-mask: updates rescaled, {_steps(masked)} of 128 examples of each environment,\nor "
-        f"of 4,096 in all if there are more than 32 environments; plain training: {PLAIN_STEPS:,} steps of "
-        f"128 examples in all;\nspirals of {CHOSEN.revolutions:g} revolutions; scale=paper; data: "
+        f"stop rule; AND-mask: updates rescaled, {_steps(masked)} of {EACH} examples of each environment,\n"
+        f"or of {CAP:,} in all beyond {CAP // EACH} environments (shaded); plain training: {PLAIN_STEPS:,} "
+        f"steps of 128 examples in all;\nspirals of {CHOSEN.revolutions:g} revolutions; scale=paper; data: "
         f"{data_sources(pd.concat([plain, masked]))}",
     )
     return figure

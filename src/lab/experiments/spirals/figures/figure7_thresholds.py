@@ -18,6 +18,8 @@ from lab.experiments.spirals.correlations import (
     SIGNALS,
     read_correlations,
 )
+from lab.experiments.spirals.three_revolutions import TWO
+from lab.experiments.spirals.unanimous import FEWEST_COMPONENTS, NETWORKS
 from lab.figures.style import GREY, new_figure, stamp
 
 DASHES = {"mechanism": "-", "shortcut": "--"}
@@ -48,6 +50,7 @@ def draw(results: Path) -> Figure:
         panels[0], ("correlation", "slope of the regression line", "kept share"), strict=True
     ):
         axes.set_title(title, fontsize=10)
+    unanimous = _unanimous(panels[0, 0], results)
     for axes in panels.flat:
         axes.axvline(0, color=GREY, lw=0.8)
     for axes in panels[1]:
@@ -59,7 +62,9 @@ def draw(results: Path) -> Figure:
         f"n = {rows.seed.nunique()} networks; thin: each network, bold: median where every network has a "
         f"value, no interval; masks that keep fewer than {MIN_COMPONENTS} components are left out;\n"
         "correlation and slope of one signal's gradient over the kept components of the average; a point "
-        f"for every distinct mask of 16 votes;\n{SETUP}; data: {', '.join(rows.data_source.unique())}",
+        "for every distinct mask of 16 votes;\nopen marks at threshold 1: median and quartiles of "
+        f"{unanimous} other networks with at least {FEWEST_COMPONENTS} kept components; {SETUP}; data: "
+        f"{', '.join(rows.data_source.unique())}",
     )
     return figure
 
@@ -86,6 +91,25 @@ def _lines(
         places = _place(mask, median.index.to_series())
         shown = label if mask == "and_mask" else None
         axes.plot(places, median, dashes, marker=marker, ms=4, color=color, lw=2, label=shown)
+
+
+def _unanimous(axes: Axes, results: Path) -> int:
+    """Draw the correlations at threshold 1, and return the number of networks."""
+    rows = pd.read_csv(results / NETWORKS)
+    rows = rows[(rows.revolutions == TWO.revolutions) & (rows.agreement_threshold == 1)]
+    rows = rows[rows.kept_components >= FEWEST_COMPONENTS]
+    for name, color in SIGNALS.items():
+        low, middle, high = rows[f"{name}_correlation"].quantile([0.25, 0.5, 0.75])
+        axes.errorbar(
+            1 + GAP,
+            middle,
+            yerr=[[middle - low], [high - middle]],
+            color=color,
+            fmt=MARKERS[name],
+            ms=6,
+            mfc="white",
+        )
+    return len(rows)
 
 
 def _chance(axes: Axes) -> None:

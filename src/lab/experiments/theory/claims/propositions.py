@@ -47,6 +47,7 @@ def _random_gradients() -> Claim:
         f"exists: with {MANY} environments {100 * barely:.1f} % of the unmasked square are left. "
         "Drawn steps follow the exact binomial distribution.",
         number=f"c = {base:.3f}",
+        reading="whether t grows with d as a fixed share of it, and whether 2 - q is a misprint of 2/q.",
         verdict=exponential_rule(exact, base, printed, barely),
     )
 

@@ -21,7 +21,7 @@ from lab.figures.style import COLORS, GREY, new_figure, stamp
 def draw(results: Path) -> Figure:
     """Draw the figure from formulas. ``results`` is not needed."""
     del results
-    figure = new_figure(n_columns=3, width=3.7, height=3.2)
+    figure = new_figure(n_columns=3, width=3.4, height=3.2)
     panels = figure.subplots(1, 3)
     x = torch.linspace(0, 1, 1001, dtype=torch.float64)
     risks = environment_risks("interval")
@@ -48,7 +48,7 @@ def draw(results: Path) -> Figure:
     panels[2].set_xlabel("change of the parameter")
     panels[2].set_ylabel("MSE of the environment")
     panels[2].set_title("losses along single parameters", fontsize=9)
-    panels[2].legend(fontsize=7.5)
+    panels[2].legend(fontsize=8)
     better = [float(risk(torch.tensor(CENTRED, dtype=torch.float64))) for risk in risks]
     stamp(
         figure,

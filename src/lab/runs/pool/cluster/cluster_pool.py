@@ -12,6 +12,7 @@ import time
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
+from ilc._extras import install_command
 from ilc.errors import UserError
 from lab.files.atomic import write_json
 from lab.machine.stop_signals import stop_if_requested
@@ -26,7 +27,7 @@ try:
     from lab.runs.pool.cluster.remote import RemoteJob
 except ImportError as error:
     raise UserError(
-        "--cluster needs submitit, which is not installed: run pip install 'ilc[cluster]'"
+        f"--cluster needs submitit, which is not installed: run {install_command('cluster')}"
     ) from error
 
 T = TypeVar("T")

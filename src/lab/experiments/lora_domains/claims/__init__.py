@@ -1,0 +1,1 @@
+"""Findings on the masks, with verdicts that the numbers decide."""

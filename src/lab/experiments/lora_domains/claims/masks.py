@@ -1,0 +1,113 @@
+"""Findings: whether masks keep LoRA off the code, which votes are better, and whether the basis matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import t
+
+from lab.experiments.lora_domains.results import accuracies
+from lab.figures.claims import Claim
+from lab.figures.verdicts import FEWEST, significant
+
+BAND = 5.0
+"""Points of test accuracy that count as an effect.
+
+The accuracy of one seed has a standard error of about two points, because the test has 400 images. Five
+points are more than twice as much."""
+
+PAIRS = (
+    (
+        "Votes of domains keep LoRA off the code",
+        "LoRA with the AND-mask over domains has a higher test accuracy, with turned codes, than plain LoRA",
+        "mask_over_domains",
+        "plain",
+    ),
+    (
+        "Votes of domains beat votes of examples",
+        "LoRA with the AND-mask over domains has a higher test accuracy than with the mask over examples",
+        "mask_over_domains",
+        "mask_over_examples",
+    ),
+    (
+        "A vote on LoRA's product is better",
+        "The AND-mask over domains has a higher test accuracy if domains vote on LoRA's product",
+        "mask_on_the_product",
+        "mask_over_domains",
+    ),
+)
+"""The short and the long claim, and the two methods that it compares."""
+
+
+def claims(results: Path) -> list[Claim]:
+    """Return three findings from ``lora_domains/lora_runs.csv``: paired differences over the seeds."""
+    table = accuracies(results)
+    differences = [(table[one] - table[other]).tolist() for _, _, one, other in PAIRS]
+    found = []
+    for (short, claim, one, other), own, said in zip(PAIRS, differences, verdicts(differences), strict=True):
+        low, high = interval(own)
+        found.append(
+            Claim(
+                short=short,
+                claim=f"{claim}.",
+                paper="",
+                ours=f"Test accuracy {table[one].mean():.1f} and {table[other].mean():.1f} %, difference "
+                f"{np.mean(own):+.1f} points, 95 % interval {low:+.1f} to {high:+.1f} (paired t, n = "
+                f"{len(own)} seeds). Plain LoRA has {table.plain.mean():.1f} %, the model that is not "
+                f"fine-tuned {table.not_fine_tuned.mean():.1f} %, the oracle {table.random_codes.mean():.1f} "
+                "%. Digits of scikit-learn, eight trials for each method, selection by a held-out domain.",
+                number=f"{np.mean(own):+.1f} points",
+                verdict=said,
+                finding=True,
+            )
+        )
+    return found
+
+
+def verdicts(differences: Sequence[Sequence[float]]) -> list[str]:
+    """Return the verdict on each comparison; together they share the level (Holm).
+
+    A statement holds if the mean difference is significant and at least ``BAND``. It holds in part if it is
+    significant and smaller. It does not hold if the difference is significant the other way, or if the upper
+    end of its 95 % interval is below ``BAND``. All else is undecided, and so are fewer than three seeds.
+
+    Args:
+        differences: for each comparison the differences of test accuracy in points, one for each seed.
+    """
+    sure = significant([p_value(own) for own in differences])
+    return [_verdict(own, is_sure) for own, is_sure in zip(differences, sure, strict=True)]
+
+
+def _verdict(differences: Sequence[float], is_significant: bool) -> str:
+    mean = float(np.mean(differences))
+    if len(differences) < FEWEST:
+        return "undecided: too few seeds"
+    if is_significant and mean > 0:
+        return "holds" if mean >= BAND else f"in part: by less than {BAND:g} points"
+    if is_significant and mean < 0:
+        return "does not hold: the other way round"
+    if interval(differences)[1] < BAND:
+        return f"does not hold: less than {BAND:g} points"
+    return "undecided: the seeds differ too much"
+
+
+def interval(differences: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean by Student's t. It is everything for fewer than two values."""
+    mean, n = float(np.mean(differences)), len(differences)
+    if n < 2:
+        return -np.inf, np.inf
+    half = float(t.ppf(0.975, n - 1) * np.std(differences, ddof=1) / np.sqrt(n))
+    return mean - half, mean + half
+
+
+def p_value(differences: Sequence[float]) -> float:
+    """Return the two-sided p value of a paired t test; NaN for fewer than two values."""
+    n = len(differences)
+    if n < 2:
+        return float("nan")
+    error = np.std(differences, ddof=1) / np.sqrt(n)
+    if error == 0:
+        return float(np.mean(differences) == 0)
+    return float(2 * t.sf(abs(np.mean(differences)) / error, n - 1))

@@ -1,0 +1,58 @@
+"""Test accuracy of each method with turned codes, a dot per seed, and a table of all splits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lab.experiments.lora_domains.results import FOLDER, ROWS, RUNS
+from lab.figures.style import COLORS, as_percent, data_sources, new_figure, stamp
+
+SPLITS = {"train": "training", "validation": "held-out domain", "test": "test", "no_code": "test, no code"}
+
+
+def draw(results: Path) -> Figure:
+    """Draw the test accuracies, and a line for each seed that connects its runs."""
+    runs = pd.read_csv(results / FOLDER / RUNS)
+    figure = new_figure(width=7.0)
+    axes = figure.subplots()
+    for place, name in enumerate(ROWS):
+        own = runs[runs.aggregator == name]["test/accuracy"]
+        axes.plot([place] * len(own), own, "o", color=COLORS[name], alpha=0.8)
+    for _, of_seed in runs.groupby("seed"):
+        axes.plot(
+            of_seed.set_index("aggregator").loc[list(ROWS), "test/accuracy"].tolist(),
+            lw=0.6,
+            color="#999999",
+            zorder=0,
+        )
+    as_percent(axes)
+    axes.set_xticks(range(len(ROWS)), [label.replace(", ", ",\n") for label in ROWS.values()], fontsize=8)
+    axes.tick_params(axis="x", rotation=20)
+    axes.set_ylabel("test accuracy, codes turned")
+    stamp(figure, f"n = {runs.seed.nunique()} seeds, every seed drawn; data: {data_sources(runs)}")
+    return figure
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """Return a line per method: means and standard deviations of accuracies in per cent, settings."""
+    runs = pd.read_csv(results / FOLDER / RUNS)
+    lines = []
+    for name, label in ROWS.items():
+        own = runs[runs.aggregator == name]
+        accuracies = {
+            words: f"{100 * own[f'{split}/accuracy'].mean():.1f} ± {100 * own[f'{split}/accuracy'].std():.1f}"
+            for split, words in SPLITS.items()
+        }
+        thresholds = own["aggregator.agreement_threshold"].dropna().unique()
+        lines.append(
+            {
+                "method": label,
+                **accuracies,
+                "rate": f"{own['optimizer.lr'].iloc[0]:.3g}",
+                "threshold": f"{thresholds[0]:g}" if len(thresholds) else "",
+            }
+        )
+    return pd.DataFrame(lines)

@@ -1,0 +1,26 @@
+"""The committed runs of the study ``lora_domains``, and the rows of its figure and tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+FOLDER, RUNS = "lora_domains", "lora_runs.csv"
+
+ROWS = {
+    "not_fine_tuned": "not fine-tuned",
+    "plain": "plain LoRA",
+    "mask_over_examples": "AND-mask over examples",
+    "mask_over_domains": "AND-mask over domains",
+    "mask_on_the_product": "AND-mask over domains, on the product",
+    "random_codes": "plain LoRA, random codes (oracle)",
+}
+"""Method in the runs -> its name on the page."""
+
+
+def accuracies(results: Path) -> pd.DataFrame:
+    """Return the test accuracy in per cent, a row per seed and a column per method of ``ROWS``."""
+    runs = pd.read_csv(results / FOLDER / RUNS)
+    table = runs.pivot(index="seed", columns="aggregator", values="test/accuracy")
+    return 100 * table[list(ROWS)]

@@ -1,0 +1,172 @@
+"""The numbers that docs/coinrun.md prints in its sentences are those of the committed results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from docs.page_text import page_text, point, tenths, whole, word
+from lab.experiments.coinrun.comparison import compare
+from lab.experiments.coinrun.number_of_levels import comparisons as by_levels
+from lab.experiments.coinrun.number_of_levels import read_number_of_levels
+from lab.experiments.coinrun.trials import FINALISTS, FINALISTS_LEVELS, TOP, UNMASKED, read_trials
+
+MASK = "temporal_mask"
+SHORT, LONG = 8, 32
+"""The two budgets in epochs of 64 steps."""
+
+
+@pytest.fixture(scope="module")
+def text(root: Path) -> str:
+    return page_text(root, "coinrun")
+
+
+@pytest.fixture(scope="module")
+def trials(root: Path) -> pd.DataFrame:
+    return read_trials(root / "results")
+
+
+@pytest.fixture(scope="module")
+def ends(root: Path) -> pd.DataFrame:
+    """The last evaluation of each finalist, on 1,000 test states and on training levels."""
+    rows = pd.read_csv(root / "results" / FINALISTS)
+    last: pd.DataFrame = rows[rows.epoch == rows.groupby("epochs").epoch.transform("max")]
+    return last
+
+
+@pytest.fixture(scope="module")
+def levels(root: Path) -> pd.DataFrame:
+    return pd.read_csv(root / "results" / FINALISTS_LEVELS)
+
+
+def test_both_sets_of_test_states(text: str, ends: pd.DataFrame, levels: pd.DataFrame) -> None:
+    keys = ["epochs", "method"]
+    half, all_states = (rows.groupby(keys)["test/kl"].mean() for rows in (ends, levels))
+    lower = all_states - half
+    assert f"the means are lower by {point(lower.min(), 3)} to {point(lower.max(), 3)}" in text
+    for epochs in (SHORT, LONG):
+        assert list(half[epochs].sort_values().index) == list(all_states[epochs].sort_values().index)
+    assert "and the order is the same" in text
+
+
+def test_seeds_on_which_the_mask_is_ahead(text: str, levels: pd.DataFrame) -> None:
+    means = levels.groupby(["epochs", "seed", "method"])["test/kl"].mean().unstack()
+    ahead = {other: (means[MASK] < means[other]).groupby("epochs").sum() for other in ("adam", UNMASKED)}
+    assert list(ahead["adam"]) == [5, 5]
+    assert "a lower KL than Adam on each of the five seeds at both budgets" in text
+    short, long = ahead[UNMASKED][SHORT], ahead[UNMASKED][LONG]
+    assert f"without it on {word(short)} seeds at 512 steps and on {word(long)} at 2,048" in text
+
+
+def test_more_seeds_would_show_less(text: str, levels: pd.DataFrame) -> None:
+    for epochs, rows in levels.groupby("epochs"):
+        for other in ("adam", UNMASKED):
+            found = compare(rows, MASK, other)
+            more = rows.assign(seed=rows.seed + 100), rows.assign(seed=rows.seed + 200)
+            many = compare(pd.concat([rows, *more, rows.assign(seed=rows.seed + 300)]), MASK, other)
+            assert many.seeds == 20 and many.smallest_seen < found.smallest_seen / 2, (epochs, other)
+    assert "Fifteen more seeds would show differences less than half as large" in text
+
+
+def test_training_levels_and_the_gap(text: str, ends: pd.DataFrame, levels: pd.DataFrame) -> None:
+    train = ends.groupby(["epochs", "method"])["train/kl"].mean()
+    test = levels.groupby(["epochs", "method"])["test/kl"].mean()
+    short, long = ([point(train[epochs][name], 4) for name in (MASK, "adam")] for epochs in (SHORT, LONG))
+    assert f"({short[0]} and {short[1]} with Adam at 512 steps, {long[0]} and {long[1]} at 2,048)" in text
+    mask, adam = (point(test[LONG][name] - train[LONG][name], 3) for name in (MASK, "adam"))
+    assert f"({mask} against {adam} at 2,048 steps)" in text and mask >= adam
+
+
+def test_weight_decay_and_thresholds_of_the_best(text: str, trials: pd.DataFrame) -> None:
+    best = {name: group[group["rank"] <= TOP] for name, group in trials.groupby("method")}
+    decay = {name: group["optimizer.weight_decay"] for name, group in best.items()}
+    adam = trials[trials.method == "adam"]
+    more = adam[adam["optimizer.weight_decay"] > 0.01]
+    assert (
+        f"more weight decay ({point(decay[MASK].min(), 3)} to {point(decay[MASK].max(), 3)}) than Adam's (at "
+        f"most {point(decay['adam'].max(), 4)}; {len(more)} of Adam's {len(adam)} trials had more than .01, "
+        f"the best of them {point(more['validation/kl'].min(), 3)} on validation levels)"
+    ) in text
+    tau, beta = best[MASK]["aggregator.agreement_threshold"], best[MASK]["aggregator.beta_3"]
+    kept = best[MASK]["mask/density"]
+    assert (
+        f"thresholds of {point(tau.min(), 2)} to {point(tau.max(), 2)} and beta_3 of {point(beta.min(), 2)} "
+        f"to {point(beta.max(), 2)}, and keep {whole(kept.min())} to {whole(kept.max())} % of the components"
+    ) in text
+    masked = trials[trials.method == MASK]
+    high = masked[masked["aggregator.agreement_threshold"] >= 0.36]["validation/kl"]
+    best_of_all = point(masked["validation/kl"].min(), 3)
+    assert (
+        f"The best of our {word(len(high))} trials with a threshold of .36 or more reached "
+        f"{point(high.min(), 3)} on validation levels, the best of all {best_of_all}."
+    ) in text
+
+
+def test_play(text: str, root: Path) -> None:
+    play = pd.read_csv(root / "results" / "coinrun" / "finalists_play.csv")
+    students = play[play.epochs == LONG].groupby("method").success_rate
+    words = {
+        name: (tenths(rates.mean()), f"{tenths(rates.min())} to {tenths(rates.max())}")
+        for name, rates in students
+    }
+    others = play[play.method.isna()].set_index("player").success_rate
+    assert (
+        f"solve {words[MASK][0]} % of 300 unseen levels (mask, five seeds, {words[MASK][1]}), "
+        f"{words['adam'][0]} % (Adam, {words['adam'][1]}) and {words[UNMASKED][0]} % (mask's settings "
+        f"without it, {words[UNMASKED][1]}). The expert solves {tenths(others['expert'])} %, random play "
+        f"{tenths(others['random play'])} %"
+    ) in text
+    assert set(play.levels) == {300} and students.size().eq(5).all()
+
+
+def test_table_3(text: str, root: Path, trials: pd.DataFrame) -> None:
+    runs = pd.read_csv(root / "results" / "coinrun" / "table3_runs.csv")
+    printed = runs[runs.command.str.contains("tuned=published/")]
+    kind = printed.command.str.extract(r"tuned=published/(\w+)", expand=False)
+    means = printed.groupby(kind)["test/kl"].mean()
+    ours = runs.drop(printed.index).groupby(runs.command.str.extract(r"tuned=searched/coinrun/(\w+)")[0])
+    best = ours["test/kl"].mean()
+    assert len(means) == 5 and printed.groupby(kind).size().eq(3).all()
+    assert (
+        f"a mean test KL of {point(means.min(), 2)} to {point(means.max(), 2)} on 1,000 states (single runs "
+        f"{point(printed['test/kl'].min(), 2)} to {point(printed['test/kl'].max(), 2)}). The best of our "
+        f"searches have {point(best[MASK], 3)} (mask) and {point(best['adam'], 3)} (Adam)"
+    ) in text
+
+
+def test_number_of_levels(text: str, root: Path) -> None:
+    table = by_levels(read_number_of_levels(root / "results"))
+    found = table.set_index(["other", "levels"])
+
+    def said(other: str, levels: int, low: int = 3, high: int = 3) -> str:
+        row = found.loc[(other, levels)]
+        end = f"{'+' if row.high > 0 else ''}{point(row.high, high)}"
+        return f"{point(row['mean'], 3)} ({point(row.low, low)} to {end})"
+
+    assert (
+        f"The mask minus Adam is {said('adam', 64)} with 64 levels and {said('adam', 256)} with 256." in text
+    )
+    ours = f"{said(UNMASKED, 64, high=4)} and {said(UNMASKED, 256, high=4)}"
+    assert f"The mask minus its own settings without it is {ours}." in text
+    smallest = table.corrected.sort_values().tolist()
+    assert found.loc[("adam", 64)].corrected == smallest[0] < 0.05 <= smallest[1]
+    assert f"(p = {point(smallest[0], 3)}; the next is {point(smallest[1], 2)})" in text
+    few = table[table.levels <= 16]
+    assert len(few) == 4 and ((few.low < 0) & (few.high > 0)).all()
+    wide = (table.high - table.low)[table.levels == 4]
+    assert f"(intervals of {point(wide.min(), 1)} to {point(wide.max(), 1)})" in text
+
+
+def test_the_expert(text: str, root: Path) -> None:
+    unseen = pd.read_csv(root / "results" / "coinrun" / "expert_hard" / "unseen.csv")
+    on_the_way = unseen[unseen.policy == "expert"]
+    assert set(on_the_way.levels) == {300}
+    early, late = (
+        on_the_way[mask].success_rate for mask in (on_the_way.frames < 7e6, on_the_way.frames >= 7e6)
+    )
+    assert (
+        f"solved {whole(early.min())} to {whole(early.max())} % over the first seven million frames, "
+        f"{whole(late.min())} to {whole(late.max())} % after"
+    ) in text

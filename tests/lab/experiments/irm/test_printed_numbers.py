@@ -1,0 +1,46 @@
+"""The numbers that docs/irm.md prints in its sentences are those of the committed results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from docs.page_text import page_text, whole
+from lab.experiments.irm.results import EXPLAINER_WEIGHTS, colored_runs
+from lab.experiments.irm.selection import selected
+
+
+@pytest.fixture(scope="module")
+def text(root: Path) -> str:
+    return page_text(root, "irm")
+
+
+def test_fewer_images(text: str, root: Path) -> None:
+    curves = colored_runs(root / "results", "curves").sort_values("step")
+    chosen = {
+        (row, seed): selected(curve, "validation_environment")["test/accuracy"]
+        for (row, seed), curve in curves.groupby(["row", "seed"])
+    }
+    test = pd.Series(chosen)
+    shown = {row: whole(test[row].median()) for row in ("and_mask", "mean", "irm_penalty", "grayscale_mean")}
+    assert (
+        f"the AND-mask's median test accuracy is {shown['and_mask']} %, plain training's {shown['mean']} %, "
+        f"IRM's {shown['irm_penalty']} % and the grey oracle's {shown['grayscale_mean']} %."
+    ) in text
+    of_irm = test["irm_penalty"]
+    assert f"IRM's seeds differ widely ({whole(of_irm.min())} to {whole(of_irm.max())} %)" in text
+
+
+def test_the_linear_example(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "irm" / "linear_runs.csv")
+    weights = [f"weight/{i}" for i in range(4)]
+    spread = runs[runs.aggregator == "mean"][weights[:2]].std()
+    assert f"standard deviation over seeds is {spread.min():.3f} to {spread.max():.3f}." in text
+    assert "The explainer's 0.649 and 0.691 are one draw" in text
+    assert EXPLAINER_WEIGHTS["mean"][:2] == (0.649, 0.691)
+    for name, theirs in EXPLAINER_WEIGHTS.items():
+        ours = runs[runs.aggregator == name][weights]
+        assert ((ours.mean() - pd.Series(theirs, weights)).abs() < 2 * ours.std()).all(), name
+    assert "Both are within two standard deviations over seeds of the explainer's one seed" in text

@@ -1,0 +1,31 @@
+"""The rule of the findings gives each outcome for made-up numbers."""
+
+from __future__ import annotations
+
+from lab.experiments.lora_domains.claims.masks import interval, p_value, verdicts
+
+NOTHING = [0.1, -0.1, 0.2, -0.2, 0.05]
+
+
+def test_each_outcome() -> None:
+    assert verdicts([[9, 10, 11, 10, 9]]) == ["holds"]
+    assert verdicts([[2, 2.1, 1.9, 2, 2.2]]) == ["in part: by less than 5 points"]
+    assert verdicts([[-9, -10, -11, -10, -9]]) == ["does not hold: the other way round"]
+    assert verdicts([NOTHING]) == ["does not hold: less than 5 points"]
+    assert verdicts([[30, -20, 15, 0, 10]]) == ["undecided: the seeds differ too much"]
+    assert verdicts([[9, 10]]) == verdicts([[9]]) == ["undecided: too few seeds"]
+
+
+def test_comparisons_share_the_level() -> None:
+    close = [6.0, 10, 2, 12, 3]
+    assert 0.05 / 3 < p_value(close) < 0.05
+    assert verdicts([close]) == ["holds"]
+    assert verdicts([close, NOTHING, NOTHING])[0] == "undecided: the seeds differ too much"
+
+
+def test_p_value_and_interval_agree() -> None:
+    at_the_edge = [1.0, 3, 2, 5, -1.2]
+    low, high = interval(at_the_edge)
+    assert (low < 0 < high) == (p_value(at_the_edge) > 0.05)
+    shifted = [value - low for value in at_the_edge]
+    assert abs(p_value(shifted) - 0.05) < 1e-9

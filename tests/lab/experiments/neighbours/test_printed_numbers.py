@@ -1,0 +1,43 @@
+"""The numbers that docs/neighbours.md prints in its sentences are those of the committed results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from docs.page_text import page_text, whole, word
+
+BY_COMPONENT = ("and_mask", "geometric_mean", "agreement_sum", "sand_mask")
+
+
+@pytest.fixture(scope="module")
+def text(root: Path) -> str:
+    return page_text(root, "neighbours")
+
+
+def test_the_spirals(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "neighbours" / "spirals_runs.csv")
+    method = runs.command.str.extract(r"tuned=searched/neighbours_spirals/(\w+)", expand=False)
+    test = runs.groupby(method)["test/accuracy"]
+    perfect = runs[runs["test/accuracy"] >= 0.99].groupby(method).size()
+    assert set(perfect.index) == set(BY_COMPONENT) and set(test.size()) == {5}
+    assert f"the AND-mask ({word(perfect['and_mask'])} of five seeds)" in text
+    assert set(perfect[list(BY_COMPONENT[1:])]) == {5} and "and the SAND-mask (all five)" in text
+    others = test.max().drop(list(BY_COMPONENT))
+    assert f"No seed of the other {word(len(others))} methods is above 58 %." in text
+    assert 0.575 < others.max() < 0.58
+
+
+def test_the_unit_tests(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "neighbours" / "linear_unit_tests_runs.csv")
+    errors = runs.pivot_table("test/error", "aggregator", "dataset.problem")
+    gain = errors.loc["mean"] - errors.loc["and_mask"]
+    assert (
+        f"On unit test 1 rotation takes {whole(1 - gain['1s'] / gain['1'])} % of the AND-mask's gain." in text
+    )
+    plain = runs[(runs.aggregator == "mean") & (runs["dataset.problem"] == "3s")]
+    lead = errors["3s"]["mean"] - errors["3s"].min()
+    assert lead < 0.1 * plain["test/error_std"].iloc[0]
+    assert "no method is better than plain training by more than a tenth of the deviation" in text

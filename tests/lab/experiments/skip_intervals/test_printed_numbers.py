@@ -1,0 +1,107 @@
+"""The numbers that docs/skip_intervals.md prints in its sentences are those of the committed results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from docs.page_text import page_text, point, tenths, whole
+from lab.experiments.skip_intervals.results import AHEAD, SCORE, best_shortcut, curves, runs, trials
+from lab.experiments.skip_intervals.rollouts_drawing import skips
+from lab.experiments.skip_intervals.room_runner import RoomRunner
+from lab.figures.two_groups import welch
+
+
+@pytest.fixture(scope="module")
+def text(root: Path) -> str:
+    return page_text(root, "skip_intervals")
+
+
+@pytest.fixture(scope="module")
+def room(root: Path) -> pd.DataFrame:
+    return runs(root / "results", "room_runner")
+
+
+@pytest.fixture(scope="module")
+def over(root: Path) -> pd.DataFrame:
+    return curves(root / "results", "room_runner")
+
+
+def test_the_gap_and_the_standard_error(text: str, room: pd.DataFrame) -> None:
+    means = room.groupby("method")[SCORE].mean()
+    gap = means["adaptive"] - means["fixed_3"]
+    error = (means["adaptive"] * (1 - means["adaptive"]) / 300) ** 0.5
+    said = f"is {tenths(error)} point, more than the difference between adaptive skips and three frames"
+    assert f"{said} ({point(100 * gap, 1)})" in text and error > gap
+
+
+def test_the_best_evaluations(text: str, over: pd.DataFrame) -> None:
+    best = over[over.method != "fixed_1"].groupby(["method", "seed"])["validation/accuracy"].max()
+    assert f"have evaluations at {tenths(best.min())} % and more in every seed" in text
+
+
+def test_before_the_feedback(text: str, over: pd.DataFrame) -> None:
+    early = over[over.epoch.between(26, 30)].groupby(["method", "seed"])["validation/accuracy"].mean()
+    of = {method: early[method] for method in ("adaptive", "fixed_2", "fixed_3")}
+    adaptive, two = of["adaptive"], of["fixed_2"]
+    seeds = {name: f"{tenths(of[name].min())} to {tenths(of[name].max())}" for name in of}
+    assert (
+        f"right for {tenths(adaptive.mean())} % (seeds {seeds['adaptive']}), steps of two frames for "
+        f"{tenths(two.mean())} % ({seeds['fixed_2']}), of three for {tenths(of['fixed_3'].mean())} %."
+    ) in text
+    silent = early["adaptive_without_exploration"].mean()
+    assert f"is better ({tenths(silent)} %)" in text and silent > adaptive.mean()
+
+
+def test_random_matches(text: str, room: pd.DataFrame) -> None:
+    scores = {method: rows[SCORE] for method, rows in room.groupby("method")}
+    p_value = welch(scores["adaptive"], scores["adaptive_without_exploration"]).p_value
+    assert f"Random matches at first help at the end (p = {point(p_value, 3)})." in text
+
+
+def test_searches(text: str, root: Path) -> None:
+    fixed = trials(root / "results")["fixed_2"]
+    options = [column for column in fixed if "." in str(column) and "/" not in str(column)]
+    assert len(fixed) - len(fixed[options].drop_duplicates()) == 1
+    assert "Two of the nine of a fixed step are the same." in text
+
+
+def test_an_unsteady_end(text: str, over: pd.DataFrame, room: pd.DataFrame) -> None:
+    two = over[over.method == "fixed_2"].groupby("seed")["validation/accuracy"]
+    worst = room[room.method == "fixed_2"].set_index("seed")[SCORE].idxmin()
+    best, end = two.max()[worst], room[room.method == "fixed_2"][SCORE].min()
+    assert f"One seed of two-frame steps falls from {tenths(best)} to {tenths(end)} %." in text
+
+
+def test_the_funnel_board(text: str, root: Path) -> None:
+    made = runs(root / "results", "funnel_board")
+    assert (made[SCORE] > best_shortcut(made)[1] + AHEAD).all() and len(made) == 3
+    assert set(made.method) == {"adaptive"}
+    over = curves(root / "results", "funnel_board").sort_values("epoch")
+    last = over.groupby("seed").tail(5)["validation/accuracy"]
+    said = f"among the last five lie between {whole(last.min())} and {whole(last.max())} %"
+    assert said in text
+    data = pd.read_csv(root / "results" / "skip_intervals" / "data.csv").set_index("dataset")
+    same = data.same_label_when_perturbed["funnel_board"]
+    assert f"(same label under perturbed physics: {tenths(same)} %)" in text
+
+
+def test_rollouts(text: str, root: Path) -> None:
+    with np.load(root / "results" / "skip_intervals" / "room_runner_rollouts.npz") as file:
+        found = dict(file)
+    ahead = np.concatenate(skips(found["times"], found["calls"]))
+    assert (
+        f"Skips of every length from {ahead.min()} to the horizon of {ahead.max()} occur, {ahead.mean():.1f} "
+        "frames on average."
+    ) in text
+    assert set(ahead) == {*range(1, 6)}
+    first = torch.tensor(found["frames"][:, 0]).float()
+    rule = RoomRunner.__new__(RoomRunner)  # The rule that reads a label needs no trajectories.
+    predicted = torch.tensor(found["predicted"]).float() / 255
+    evidence = torch.stack([rule.evidence(frames, first) for frames in predicted.unbind(1)]).sum(0)
+    right = (evidence.argmax(1).numpy() == found["labels"][: len(first)]).sum()
+    assert f"comes to the right room in {right} of {len(first)}." in text

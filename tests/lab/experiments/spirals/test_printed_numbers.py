@@ -1,0 +1,140 @@
+"""The numbers that docs/spirals.md prints in its sentences are those of the committed results."""
+
+from __future__ import annotations
+
+from math import comb
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from docs.page_text import page_text, tenths, whole, word
+from lab.experiments.spirals.correlations import MIN_COMPONENTS
+from lab.experiments.spirals.environments import UNANIMITY, read_environments
+from lab.experiments.spirals.methods import JOINT, METHODS, PERFECT, read_methods, read_trials
+from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
+from lab.experiments.spirals.readings import AND_MASK_RUNS, CHOSEN
+from lab.experiments.spirals.unanimous import read_unanimous
+
+
+@pytest.fixture(scope="module")
+def text(root: Path) -> str:
+    return page_text(root, "spirals")
+
+
+@pytest.fixture(scope="module")
+def results(root: Path) -> Path:
+    return root / "results"
+
+
+@pytest.fixture(scope="module")
+def outcomes(results: Path) -> list[Outcome]:
+    return read_outcomes(results)
+
+
+def test_the_reading_that_has_all_three(text: str, outcomes: list[Outcome]) -> None:
+    found = sorted(outcomes, key=lambda outcome: outcome.reproduced)
+    assert [outcome.reproduced for outcome in found[-2:]] == [2, 3]
+    best = found[-1]
+    assert (best.reading, best.counted) == (CHOSEN, "own")
+    assert "One reading has all three" in text and "The next best readings have two of the results" in text
+    perfect = int((best.rescaled >= PERFECT).sum())
+    assert f"configuration is perfect in {word(perfect)} of {word(len(best.rescaled))} seeds." in text
+    small, large = [*best.plain.values()][:2], best.plain[PUBLISHED_ENVIRONMENTS]
+    assert max(test.max() for test in small) < 0.55 and (large >= PERFECT).all()
+    assert f"with 256 and 512 environments and perfect with 1,024 in all {word(len(large))} seeds." in text
+
+
+def test_the_other_readings(text: str, outcomes: list[Outcome], results: Path) -> None:
+    each = [outcome for outcome in outcomes if outcome.counted == "each"]
+    (literal,) = (outcome for outcome in each if outcome.as_published.median() >= PERFECT)
+    assert f"perfect under one of the {word(len(each))} readings" in text
+    assert literal.reading._asdict() == {
+        "shortcut_variance": 0.01,
+        "standardize_mechanism": True,
+        "revolutions": 1.5,
+    }
+    assert literal.first == 256 and "256 environments are enough for plain training" in text
+    masked = pd.read_csv(results / AND_MASK_RUNS)
+    assert masked[masked["dataset.batch_size"] == 128 / 32]["mask/density"].max() == 0
+    three = [o for o in outcomes if o.reading.revolutions == 3 and o.reading.shortcut_variance == 0.1]
+    assert max(test.max() for outcome in three for test in outcome.plain.values() if len(test)) < 0.55
+    medians = [outcome.rescaled.median() for outcome in three]
+    assert f"the rescaled configuration is at {whole(min(medians))} to {whole(max(medians))} %" in text
+
+
+def test_figure_15(text: str, results: Path) -> None:
+    plain, masked = read_environments(results)
+    unanimous = masked[masked.threshold == UNANIMITY]
+    perfect = (unanimous["test/accuracy"] >= PERFECT).groupby(unanimous.n_environments).agg(["sum", "size"])
+    found = perfect[perfect["sum"] > 0]
+    assert list(found.index) == [16, 32] and set(found["size"]) == {5}
+    first, second = (word(n) for n in found["sum"])
+    assert f"with 16 environments ({first} of five seeds) and 32 ({second})" in text
+    many = plain[plain.n_environments == PUBLISHED_ENVIRONMENTS]["test/accuracy"] >= PERFECT
+    assert f"it is perfect in {word(int(many.sum()))} of {word(len(many))}:" in text
+
+
+def test_trials_and_new_seeds(text: str, results: Path) -> None:
+    alone = read_trials(results, "and_mask")
+    alone = alone[alone.state == "COMPLETE"]
+    stopped = alone.stopped.value_counts()
+    assert (
+        f"Its {len(alone)} trials reach at most {tenths(alone['test/accuracy'].max())} % test accuracy. In "
+        f"{stopped['still']} the training risk stands still, and {stopped['memorised']} memorise."
+    ) in text
+    both = pd.concat([read_trials(results, name) for name in ("and_mask_l1", "and_mask_l2")])
+    good = both[both["test/accuracy"] >= PERFECT]
+    assert f"The {len(good)} trials with L1 or L2 that reach 99 % all use Adam. None has decoupled L2" in text
+    assert set(good.optimizer) == {"adam"} and not good["optimizer.decoupled"].fillna(False).any()
+    runs = read_methods(results, "runs")
+    ends = runs[runs.method == METHODS["and_mask_l2"]].epoch
+    assert f"perfect after {ends.min()} to {ends.max()} epochs" in text
+    best = {name: read_trials(results, name) for name in METHODS if not name.startswith("and_mask")}
+    best_of = {name: trials["test/accuracy"].max() for name, trials in best.items()}
+    n = sum(int((trials.state == "COMPLETE").sum()) for trials in best.values())
+    others = max(value for name, value in best_of.items() if name != "irm")
+    said = f"{tenths(best_of['irm'])} % test accuracy (IRM; the others at most {tenths(others)})"
+    assert f"The best of {n} trials has {said}" in text
+
+
+def test_joint_searches(text: str, results: Path) -> None:
+    trials = {name: read_trials(results, name) for name in JOINT}
+    masked = pd.concat([table for name, table in trials.items() if name.startswith("and_mask")])
+    good = masked[masked["test/accuracy"] >= PERFECT]
+    assert set(good.optimizer) == {"adam"} and set(good["model.dropout"]) == {0}
+    normed = word(int(good["model.batch_norm"].sum()))
+    assert (
+        f"The AND-mask's {word(len(good))} trials at 99 % have Adam and no dropout; {normed} have BatchNorm."
+    ) in text
+    plain = [table for name, table in trials.items() if not name.startswith("and_mask")]
+    assert all(table.loc[table["test/accuracy"].idxmax(), "train/accuracy"] < 0.8 for table in plain)
+    assert {len(table[table.state == "COMPLETE"]) for table in trials.values()} == {34}
+
+
+def test_figure_7(text: str, results: Path) -> None:
+    table = pd.read_csv(results / "spirals" / "correlations.csv")
+    table = table[table["mask"] == "and_mask"]
+    median = table[table.parameters == "all"].groupby("agreement_threshold").shortcut_correlation.median()
+    below = median[median.index < UNANIMITY]
+    assert f"goes from {below[0.0]:.3f} to {below.max():.3f} at threshold {below.idxmax():g}." in text
+    kept = table.pivot_table("kept_components", "seed", ["agreement_threshold", "parameters"])
+    deeper = {tau: kept[tau]["all"] - kept[tau]["first layer weights"] for tau in (0.0, 0.75)}
+    share = (deeper[0.75] / deeper[0.0]).mean()
+    by_chance = 2 * sum(comb(16, k) for k in range(3)) / 2**16
+    assert f"({100 * share:.2f} % against {100 * by_chance:.2f} % at threshold 0.75)" in text
+    assert by_chance < share < 2 * by_chance and MIN_COMPONENTS == 20
+
+
+def test_threshold_1(text: str, results: Path) -> None:
+    two, three = (read_unanimous(results, revolutions) for revolutions in (2.0, 3.0))
+    assert f"is the larger one in {two.larger} of {two.measured} networks, as the thesis says" in text
+    assert f"With three it is in {three.larger} of {three.measured}." in text
+    kept = [int(found.components[0]) for found in (two, three)]
+    assert f"keeps {kept[0]} components in the median with two revolutions and {kept[1]} with three" in text
+
+
+def test_a_unit_that_hides_environments(text: str, results: Path) -> None:
+    table = pd.read_csv(results / "spirals" / "separating_unit.csv")
+    hides = (table.label_accuracy == 1) & (table.largest_error < 1e-6)
+    assert f"exists on the data of {hides.sum()} of {len(table)} seeds" in text

@@ -1,0 +1,82 @@
+"""The numbers that docs/theory.md prints in its sentences are those of the committed results and formulas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from docs.page_text import page_text, whole
+from lab.experiments.theory.ellipses import ratios
+from lab.experiments.theory.figures.consistency_ranks import rank_correlation
+from lab.experiments.theory.figures.linear_sem_scores import PROBLEM, WEAK
+from lab.experiments.theory.solutions import DAMPING, EPSILON, PAPER_SIZE, solutions
+
+
+@pytest.fixture(scope="module")
+def text(root: Path) -> str:
+    return page_text(root, "theory")
+
+
+@pytest.fixture(scope="module")
+def linear(root: Path) -> pd.DataFrame:
+    table = solutions(root / "results")
+    return table[(table.problem == PROBLEM) & (table.epsilon == EPSILON)]
+
+
+def test_masked_and_averaged_solutions(text: str, root: Path) -> None:
+    table = pd.read_csv(root / "results" / PAPER_SIZE)
+    table = table[(table.damping == DAMPING) & (table.epsilon == EPSILON)]
+    median = table.groupby("aggregator")[["inconsistency", "median_gap"]].median()
+    ratio = median.loc["and_mask"] / median.loc["mean"]
+    assert f"the spirals have {ratio.inconsistency:.2f} times the inconsistency of averaged ones" in text
+    assert f"masked solutions of the spirals have {ratio.median_gap:.1f} times the mean's" in text
+
+
+def test_few_products(text: str, root: Path) -> None:
+    table = pd.read_csv(root / "results" / "theory" / "hessian_vector.csv")
+    scores = table.pivot_table("inconsistency", ["damping", "aggregator"], "lanczos_steps")
+    off = (scores[20] / scores[60] - 1).groupby("damping").agg(["min", "max"])
+    assert whole(off["max"][0.1]) == "1"
+    assert (
+        f"off by about 1 % at damping 0.1, by up to {whole(off['max'][0.01])} % at 0.01 and by "
+        f"{whole(off['min'][0.001])} to {whole(off['max'][0.001])} % at 0.001"
+    ) in text
+
+
+@pytest.mark.parametrize("small", [0.01, 0.05])
+def test_the_ellipses(small: float, text: str) -> None:
+    pair = torch.tensor([[small, 1.0], [1.0, small]], dtype=torch.float64)
+    determinant, area = ratios(torch.diag_embed(pair))
+    assert f"{area:.2f} times the area; the determinant is {determinant:.3g} times" in text
+
+
+def test_ranks_of_the_linear_example(text: str, linear: pd.DataFrame) -> None:
+    of = dict(tuple(linear.groupby("damping")))
+    worst = {damping: f"{rank_correlation(rows, 'worst'):+.2f}" for damping, rows in of.items()}
+    assert (
+        f"The rank correlation is {worst[DAMPING]} at damping 0.1 and {worst[WEAK]} at 0.001 "
+        f"({len(of[DAMPING])} solutions, but only four groups)"
+    ) in text
+    assert of[DAMPING].aggregator.nunique() == 4
+    assert f"The median pair says the opposite ({rank_correlation(of[DAMPING], 'median'):.2f})" in text
+
+
+def test_the_lead_of_irm(text: str, linear: pd.DataFrame) -> None:
+    rows = linear[linear.damping == DAMPING]
+    rows = rows.assign(rest=rows.worst - rows.risk_spread / EPSILON)
+    median = rows.groupby("aggregator")[["worst", "rest"]].median()
+    lead = median.loc["mean"] / median.loc["irm_penalty"]
+    assert (
+        f"is a factor of {lead.worst:.1f} (against the mean); without the difference of the risks it is "
+        f"{lead.rest:.1f}."
+    ) in text
+    assert "is 2 - 0.02, or 198 ε" in text and round((2 - 0.02) / EPSILON) == 198
+
+
+def test_a_training_scale_rewards_the_shortcut(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "irm" / "linear_runs.csv")
+    errors = runs.groupby("aggregator")["test_s1/loss"].mean()
+    assert f"(IRM {errors['irm_penalty']:.2f}, mean {errors['mean']:.2f})" in text
