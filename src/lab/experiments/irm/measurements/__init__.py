@@ -1,0 +1,1 @@
+"""Measurements of networks and of a model of two weights on Colored MNIST."""

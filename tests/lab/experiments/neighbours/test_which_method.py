@@ -1,0 +1,42 @@
+"""Which method helps where: the test of a difference, and what the page says beside the table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lab.experiments.neighbours.figures.which_method import tabulate
+from lab.experiments.neighbours.which_method import PLAIN, compared, measured
+
+MADE = {
+    PLAIN: [1.0, 1.1, 0.9, 1.0],
+    "larger": [2.0, 2.1, 1.9, 2.0],
+    "smaller": [0.1, 0.0, 0.2, 0.1],
+    "like it": [1.0, 1.2, 0.9, 1.0],
+}
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_a_sure_difference_counts_in_the_direction_of_the_measure(higher: bool) -> None:
+    sign = 1 if higher else -1
+    assert compared(MADE, higher) == {"larger": sign, "smaller": -sign, "like it": 0}
+
+
+def test_without_files_there_is_no_row(tmp_path: Path) -> None:
+    assert measured(tmp_path) == []
+
+
+def test_the_page_recommends_only_what_is_surely_better(root: Path) -> None:
+    """Each row of the page's first table names a measurement and methods."""
+    table = tabulate(root / "results").set_index("measured")
+    rows = re.findall(
+        r"^\|[^|]+\| (?:take|none) (.*?) \| (.*?) \|$", (root / "docs" / "which_method.md").read_text(), re.M
+    )
+    assert len(rows) > 5
+    for methods, measure in rows:
+        for method in filter(None, re.findall(r"\*\*(.*?)\*\*", methods)):
+            assert method in table.loc[measure, "surely better"], (measure, method)
+        if "**" not in methods:
+            assert table.loc[measure, "surely better"] == "none", measure
