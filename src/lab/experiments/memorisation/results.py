@@ -16,7 +16,7 @@ NOISE = "dataset.label_noise"
 IMAGES = "dataset.n_environments"
 RATE = "optimizer.lr"
 LABEL_KINDS = {0.0: "true labels", 1.0: "random labels"}
-KIND_COLORS = {0.0: "#56B4E9", 1.0: "#0072B2"}
+KIND_COLORS = {0.0: "#009E73", 1.0: "#AA4499"}  # not two shades of one colour
 MARKERS = {0.0: "o", 1.0: "s"}
 RATE_FALLS = (0.5, 0.75)
 """The learning rate falls tenfold after these shares of the epochs, in the experiment with random labels."""
@@ -47,13 +47,22 @@ def at_rates(table: pd.DataFrame, rates: dict[str, float]) -> pd.DataFrame:
     return chosen
 
 
-def draw_thresholds(axes: Axes, runs: pd.DataFrame, key: str, style: str, suffix: str = "") -> None:
-    """Draw the final accuracy against the threshold: a line through the medians and a mark per seed."""
-    thresholds = sorted(runs[THRESHOLD].unique())
+def thresholds_of(results: Path, name: str) -> list[float]:
+    """Return the thresholds of a study, also those of runs that are pending."""
+    return sorted(pd.read_csv(results / FOLDER / f"{name}_runs.csv")[THRESHOLD].unique().tolist())
+
+
+def draw_thresholds(
+    axes: Axes, runs: pd.DataFrame, thresholds: list[float], key: str, style: str, suffix: str = ""
+) -> None:
+    """Draw the final accuracy against the threshold: a line through the medians and a mark per seed.
+
+    A line ends where the next threshold was not run.
+    """
     for noise, label in LABEL_KINDS.items():
         chosen = runs[runs[NOISE] == noise]
         # The thresholds are spaced too unevenly for a true scale, so they are drawn at equal distances.
-        medians = chosen.groupby(THRESHOLD)[key].median()
+        medians = chosen.groupby(THRESHOLD)[key].median().reindex(thresholds)
         color = KIND_COLORS[noise]
         axes.plot(
             medians.index.map(thresholds.index), medians, style, color=color, lw=2, label=label + suffix

@@ -15,6 +15,7 @@ from lab.experiments.memorisation.results import (
     pending,
     runs_of,
     seeds_per,
+    thresholds_of,
 )
 from lab.figures.pending import pending_figure
 from lab.figures.style import as_percent, new_figure, stamp
@@ -29,10 +30,11 @@ def draw(results: Path, name: str = "random_labels") -> Figure:
     runs = runs_of(results, name)
     if runs.empty:
         return pending_figure(pending(results, name))
+    thresholds = thresholds_of(results, name)
     figure = new_figure(width=6.0, height=3.6)
     axes = figure.subplots()
-    draw_thresholds(axes, runs, "train/accuracy", "-", ", train")
-    draw_thresholds(axes, runs, "test/accuracy", "--", ", test")
+    draw_thresholds(axes, runs, thresholds, "train/accuracy", "-", ", train")
+    draw_thresholds(axes, runs, thresholds, "test/accuracy", "--", ", test")
     as_percent(axes)
     mark_chance(axes)
     axes.set_ylabel("accuracy, last epoch")

@@ -15,6 +15,7 @@ from lab.experiments.memorisation.results import (
     pending,
     runs_of,
     seeds_per,
+    thresholds_of,
 )
 from lab.figures.pending import pending_figure
 from lab.figures.style import GREY, as_percent, new_figure, stamp
@@ -27,7 +28,7 @@ def draw(results: Path, name: str = "random_labels") -> Figure:
         return pending_figure(pending(results, name))
     figure = new_figure(width=6.0, height=3.6)
     axes = figure.subplots()
-    draw_thresholds(axes, runs, "train/accuracy", "-")
+    draw_thresholds(axes, runs, thresholds_of(results, name), "train/accuracy", "-")
     as_percent(axes)
     mark_chance(axes)
     axes.text(0, 0.11, "chance", fontsize=8, color=GREY)

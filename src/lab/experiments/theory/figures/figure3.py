@@ -13,10 +13,10 @@ from lab.figures.style import new_figure, stamp
 def draw(results: Path) -> Figure:
     """Draw the figure from formulas. ``results`` is not needed."""
     del results
-    figure = new_figure(width=8.2, height=4.0)
+    figure = new_figure(width=6.0, height=5.6)
     axes = figure.subplots()
     draw_ellipses(axes, PAIR, inverse=True)
-    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=9)
     axes.set_title(
         "$\\theta^T H^{-1}\\theta = 1$ for $H_A$ = diag(0.01, 1), $H_B$ = diag(1, 0.01)", fontsize=10
     )
