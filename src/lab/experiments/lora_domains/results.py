@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-FOLDER, RUNS = "lora_domains", "lora_runs.csv"
+FOLDER, RUNS, CURVES = "lora_domains", "lora_runs.csv", "lora_curves.csv"
 
 ROWS = {
     "not_fine_tuned": "not fine-tuned",

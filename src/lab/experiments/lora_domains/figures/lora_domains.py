@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lab.experiments.lora_domains.results import FOLDER, ROWS, RUNS
+from lab.experiments.lora_domains.results import CURVES, FOLDER, ROWS, RUNS
 from lab.figures.style import COLORS, as_percent, data_sources, new_figure, stamp
 
 SPLITS = {"train": "training", "validation": "held-out domain", "test": "test", "no_code": "test, no code"}
@@ -39,20 +39,24 @@ def draw(results: Path) -> Figure:
 def tabulate(results: Path) -> pd.DataFrame:
     """Return a line per method: means and standard deviations of accuracies in per cent, settings."""
     runs = pd.read_csv(results / FOLDER / RUNS)
+    curves = pd.read_csv(results / FOLDER / CURVES)
+    last = curves.loc[curves.groupby("run").epoch.idxmax()]
     lines = []
     for name, label in ROWS.items():
         own = runs[runs.aggregator == name]
-        accuracies = {
-            words: f"{100 * own[f'{split}/accuracy'].mean():.1f} ± {100 * own[f'{split}/accuracy'].std():.1f}"
-            for split, words in SPLITS.items()
-        }
+        accuracies = {words: _number(own[f"{split}/accuracy"]) for split, words in SPLITS.items()}
         thresholds = own["aggregator.agreement_threshold"].dropna().unique()
         lines.append(
             {
                 "method": label,
                 **accuracies,
-                "rate": f"{own['optimizer.lr'].iloc[0]:.3g}",
+                "test, last step": _number(last[last.aggregator == name]["test/accuracy"]),
+                "rate": "" if name == "not_fine_tuned" else f"{own['optimizer.lr'].iloc[0]:.3g}",
                 "threshold": f"{thresholds[0]:g}" if len(thresholds) else "",
             }
         )
     return pd.DataFrame(lines)
+
+
+def _number(shares: pd.Series[float]) -> str:
+    return f"{100 * shares.mean():.1f} ± {100 * shares.std():.1f}"
