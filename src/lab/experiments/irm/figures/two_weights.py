@@ -46,7 +46,7 @@ def draw(results: Path) -> Figure:
     chart.set(xlabel="colour noise of the first environment", ylabel="colour noise of the second", aspect=1)
     chart.grid(visible=False)
     chart.set_title("which cue decides", fontsize=10)
-    there = set(table.stack())
+    there = set(table.to_numpy().flat)
     handles = [
         Patch(color=color, label=name)
         for number, (name, color) in enumerate(REGIONS.items())
