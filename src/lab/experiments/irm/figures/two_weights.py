@@ -41,12 +41,17 @@ def draw(results: Path) -> Figure:
         table.columns, table.index, table, cmap=ListedColormap(list(REGIONS.values())), vmin=0, vmax=3
     )
     chart.plot(FIRST_NOISE, COLORED_MNIST, "*", color="black", ms=11)
-    chart.text(FIRST_NOISE + 0.02, COLORED_MNIST - 0.09, "Colored MNIST", fontsize=8)
+    chart.text(FIRST_NOISE + 0.01, COLORED_MNIST - 0.14, "Colored\nMNIST", fontsize=8)
     chart.axvline(FIRST_NOISE, color="black", lw=0.8, ls=":")
     chart.set(xlabel="colour noise of the first environment", ylabel="colour noise of the second", aspect=1)
     chart.grid(visible=False)
     chart.set_title("which cue decides", fontsize=10)
-    handles = [Patch(color=color, label=name) for name, color in REGIONS.items()]
+    there = set(table.to_numpy().flat)
+    handles = [
+        Patch(color=color, label=name)
+        for number, (name, color) in enumerate(REGIONS.items())
+        if number in there
+    ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2, fontsize=8)
     nearest = grid.first_noise.iloc[(grid.first_noise - FIRST_NOISE).abs().argmin()]
     for name in ("mean", "and_mask"):
