@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import torch
@@ -84,8 +83,9 @@ def workload_of(name: str) -> Workload:
     """Return a network of this module or of ``hugging_face``, which needs the extra ``transformers``."""
     if name in WORKLOADS:
         return WORKLOADS[name]
-    found: Workload = import_module("lab.experiments.cost.hugging_face").WORKLOADS[name]
-    return found
+    from lab.experiments.cost import hugging_face  # Needs the extra, and imports this module.
+
+    return hugging_face.WORKLOADS[name]
 
 
 def votes_of(n_examples: int) -> str:

@@ -6,7 +6,6 @@ As the measurement ``gradients``, with other models. It needs the extra ``transf
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
 
 from lab.experiments.cost.measurements.gradients import measure
 from lab.experiments.measurement import Parts
@@ -23,11 +22,12 @@ def parts(steps: int | None = None, device: str | None = None, threads: int = 2)
         threads: the number of CPU threads.
     """
     import_torchvision()  # Before transformers, which imports it where it is installed.
-    workloads = import_module("lab.experiments.cost.hugging_face").WORKLOADS
+    from lab.experiments.cost.hugging_face import WORKLOADS
+
     device = device or default_device()
     return {
         name.replace(", ", "_").replace(" ", ""): partial(
             measure, "cost/transformers.csv", name, steps or workload.steps, device, threads
         )
-        for name, workload in workloads.items()
+        for name, workload in WORKLOADS.items()
     }
