@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do $$p -c "import sys;
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help setup demo study report test test-slow lint wheel docs figures benchmark clean
+.PHONY: help setup demo study report test test-slow lint wheel matrix docs figures benchmark clean
 
 help: ## show these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,9 @@ lint: setup ## style and types
 
 wheel: setup ## build sdist and wheel into dist/, test with torch alone; PYTHONS="python3.13 ..." and TORCH=2.11.0 try others
 	$(RUN) tests/packaging/check_wheel.py $(if $(TORCH),--torch $(TORCH)) $(PYTHONS)
+
+matrix: setup ## test the library with each torch and Python that it takes; PAIRS="3.10+2.4.0 ..." takes these
+	$(RUN) tests/packaging/check_matrix.py $(PAIRS)
 
 docs: setup ## build the site with the API into build/site/; a warning or a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict

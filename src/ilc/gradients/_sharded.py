@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-_FSDP = "torch.distributed.fsdp"
+from ilc.errors import UserError
+
+_FSDP = ("torch.distributed.fsdp", "torch.distributed._composable.fsdp")
+"""Where the classes of FSDP are; before torch 2.6 those of FSDP2 were in the second."""
 
 
 def fsdp_modules(model: nn.Module) -> list[Any]:
@@ -23,8 +27,19 @@ def roots(model: nn.Module) -> list[Any]:
 
 
 def is_sharded(model: nn.Module) -> bool:
-    """Whether ``fully_shard`` was called on a part of the model."""
-    return bool(fsdp_modules(model))
+    """Whether ``fully_shard`` was called on a part of the model.
+
+    Raises:
+        UserError: it was, and this torch has no way for a sharded model to vote.
+    """
+    modules = fsdp_modules(model)
+    if modules and not hasattr(modules[0], "set_custom_reduce_scatter"):
+        raise UserError(
+            f"torch {torch.__version__} has no FSDPModule.set_custom_reduce_scatter, through which sharded "
+            "models vote: install torch 2.11 or newer, or give the model to ilc.distributed.backward without "
+            "fully_shard"
+        )
+    return bool(modules)
 
 
 def reshard(model: nn.Module) -> None:
@@ -59,5 +74,6 @@ def is_in_fsdp1(model: nn.Module) -> bool:
 
 def _of_class(model: nn.Module, name: str) -> list[nn.Module]:
     # Where nobody has imported it, nothing is sharded, and its import takes time.
-    fsdp = sys.modules.get(_FSDP)
-    return [] if fsdp is None else [part for part in model.modules() if isinstance(part, getattr(fsdp, name))]
+    found = (getattr(sys.modules.get(place), name, None) for place in _FSDP)
+    classes = tuple(each for each in found if each is not None)
+    return [part for part in model.modules() if classes and isinstance(part, classes)]

@@ -12,7 +12,7 @@ from ilc.aggregators import Aggregator
 from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
 from ilc.gradients._environment import trainable_parameters
-from ilc.gradients._sharded import fsdp_modules, reshard
+from ilc.gradients._sharded import reshard
 
 
 def shards(model: nn.Module) -> dict[str, DTensor]:
@@ -35,11 +35,6 @@ def check_sharded(model: nn.Module, aggregator: Aggregator, processes: Processes
             "sharded model has them only one after another: take an aggregator of sums, such as "
             "AndMask(agreement_threshold=0.8), or give the model to ilc.distributed.backward before "
             "fully_shard"
-        )
-    if not hasattr(fsdp_modules(model)[0], "set_custom_reduce_scatter"):
-        raise UserError(
-            "this torch has no FSDPModule.set_custom_reduce_scatter, through which sharded models vote: "
-            "install torch 2.11 or newer, or give the model to ilc.distributed.backward without fully_shard"
         )
     for name, p in shards(model).items():
         _check_parameter(name, p, processes)
