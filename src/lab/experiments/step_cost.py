@@ -6,20 +6,24 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
 Step = Callable[[], object]
 
 
-def median_milliseconds(ways: Mapping[str, Step], steps: int, warm_up: int = 3) -> dict[str, float]:
+K = TypeVar("K", bound=Hashable)
+
+
+def median_milliseconds(ways: Mapping[K, Step], steps: int, warm_up: int = 3) -> dict[K, float]:
     """Return the median time of one step of each way, in milliseconds.
 
     The ways take turns, so that a change in the machine's speed affects all of them alike.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    seconds: dict[K, list[float]] = {name: [] for name in ways}
     for step in range(steps + warm_up):
         for name, way in ways.items():
             synchronize()
