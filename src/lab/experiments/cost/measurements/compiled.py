@@ -12,7 +12,7 @@ from torch import nn
 from lab.experiments.cost.ways import PLAIN, WAYS
 from lab.experiments.cost.workloads import batch, model_of
 from lab.experiments.measurement import Parts, Tables
-from lab.experiments.step_cost import default_device, median_milliseconds
+from lab.experiments.step_cost import Step, default_device, median_milliseconds
 
 NETWORK = "transformer"
 STEPS = {PLAIN: (8, 8), "sequential": (8, 8), "vectorized": (8, 8), "per_example": (64, 1)}
@@ -34,7 +34,7 @@ COMPILED: dict[str, Callable[[nn.Module], nn.Module]] = {
 
 
 def parts(steps: int | None = None, device: str | None = None, threads: int = 2) -> Parts:
-    """Return the part of ``cost/compiled.csv``, which takes a minute on an idle machine.
+    """Return the part of ``cost/compiled.csv``, for one transformer.
 
     All steps take turns, and the median step counts. What compiles is not timed.
 
@@ -48,28 +48,32 @@ def parts(steps: int | None = None, device: str | None = None, threads: int = 2)
 
 def _measure(steps: int, device: str, threads: int) -> Tables:
     torch.set_num_threads(threads)
-    timed = {
-        (way, compiled): partial(
-            WAYS[way], compile_(model_of(NETWORK, device)), *batch(NETWORK, *sizes, device)
-        )
-        for way, sizes in STEPS.items()
-        for compiled, compile_ in COMPILED.items()
-    }
+    rows = [(way, compiled) for way in STEPS for compiled in COMPILED]
+    timed = {_key(*row): _step(*row, device) for row in rows}
     times = median_milliseconds(timed, steps)
-    rows = [
+    table = [
         {
             "way": way,
             "compiled": compiled,
-            "milliseconds": round(times[way, compiled], 2),
-            "times_plain": round(times[way, compiled] / times[PLAIN, "no"], 2),
-            "times_plain_compiled": round(times[way, compiled] / times[PLAIN, "whole"], 2),
-            "times_own_uncompiled": round(times[way, compiled] / times[way, "no"], 2),
+            "milliseconds": round(times[_key(way, compiled)], 2),
+            "times_plain": round(times[_key(way, compiled)] / times[_key(PLAIN, "no")], 2),
+            "times_plain_compiled": round(times[_key(way, compiled)] / times[_key(PLAIN, "whole")], 2),
+            "times_own_uncompiled": round(times[_key(way, compiled)] / times[_key(way, "no")], 2),
             "environments": STEPS[way][0],
             "examples": STEPS[way][1],
             "steps": steps,
             "device": device,
             "threads": threads,
         }
-        for way, compiled in timed
+        for way, compiled in rows
     ]
-    return {"cost/compiled.csv": pd.DataFrame(rows)}
+    return {"cost/compiled.csv": pd.DataFrame(table)}
+
+
+def _step(way: str, compiled: str, device: str) -> Step:
+    model = COMPILED[compiled](model_of(NETWORK, device))
+    return partial(WAYS[way], model, *batch(NETWORK, *STEPS[way], device))
+
+
+def _key(way: str, compiled: str) -> str:
+    return f"{way}, compiled: {compiled}"
