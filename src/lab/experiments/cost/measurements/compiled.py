@@ -28,7 +28,7 @@ def in_blocks(model: nn.Module) -> nn.Module:
 
 COMPILED: dict[str, Callable[[nn.Module], nn.Module]] = {
     "no": lambda model: model,
-    "whole": torch.compile,
+    "whole": lambda model: torch.compile(model),
     "blocks": in_blocks,
 }
 
