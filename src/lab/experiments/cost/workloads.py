@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from lab.experiments.cost.transformer import LENGTH, TOKENS, Transformer
+from lab.machine.torchvision_import import import_torchvision
 from lab.models import MLP, FastResNet, ResNet18
 
 
@@ -83,6 +84,7 @@ def workload_of(name: str) -> Workload:
     """Return a network of this module or of ``hugging_face``, which needs the extra ``transformers``."""
     if name in WORKLOADS:
         return WORKLOADS[name]
+    import_torchvision()  # Before transformers, which imports it where it is installed.
     from lab.experiments.cost import hugging_face  # Needs the extra, and imports this module.
 
     return hugging_face.WORKLOADS[name]
