@@ -33,7 +33,9 @@ def draw(results: Path) -> Figure:
     schedules = [name for name in SCHEDULES if name in set(runs.schedule)]
     n_columns = min(N_COLUMNS, len(schedules))
     n_rows = math.ceil(len(schedules) / n_columns)
-    figure = new_figure(n_columns=n_columns, n_rows=n_rows, width=2.1, height=2.5)
+    # While runs are pending there are few panels, and the legend needs its width.
+    width = max(2.1, 3 * 2.1 / n_columns)
+    figure = new_figure(n_columns=n_columns, n_rows=n_rows, width=width, height=2.5)
     grid = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
     panels = list(grid.flat)
     for axes in panels[len(schedules) :]:

@@ -33,7 +33,7 @@ STILL_RISING = 0.02
 
 
 def draw(results: Path) -> Figure:
-    """Draw one row for equal epochs and one for equal steps.
+    """Draw one row for equal epochs and one for equal steps, as far as there are runs.
 
     The left panels have the number of images on the x axis, the right ones the images per parameter.
     """
@@ -41,24 +41,24 @@ def draw(results: Path) -> Figure:
     if runs.empty:
         return pending_figure(pending(results, NAME))
     runs = runs.assign(rising=_rise(curves_of(results, NAME)).reindex(runs["run"]).to_numpy())
-    figure = new_figure(n_columns=2, n_rows=2, width=4.2, height=2.9)
-    panels = figure.subplots(2, 2, sharey=True)
     kinds = {
-        f"{EQUAL_EPOCHS} epochs each": runs.epoch == EQUAL_EPOCHS,
-        "some 12,000 steps each": runs.epoch != EQUAL_EPOCHS,
+        f"{EQUAL_EPOCHS} epochs each": runs[runs.epoch == EQUAL_EPOCHS],
+        "some 12,000 steps each": runs[runs.epoch != EQUAL_EPOCHS],
     }
-    for row, (words, chosen) in zip(panels, kinds.items(), strict=True):
-        some = runs[chosen]
+    kinds = {words: some for words, some in kinds.items() if not some.empty}
+    figure = new_figure(n_columns=2, n_rows=len(kinds), width=4.2, height=2.9)
+    panels = figure.subplots(len(kinds), 2, sharey=True, squeeze=False)
+    for row, (words, some) in zip(panels, kinds.items(), strict=True):
         _draw(row[0], some, some[IMAGES])
         _draw(row[1], some, some[IMAGES] / some.parameters)
         row[0].set_ylabel(f"random labels fitted\n{words}")
-    panels[1][0].set_xlabel("training images")
-    panels[1][1].set_xlabel("training images per parameter")
+    panels[-1][0].set_xlabel("training images")
+    panels[-1][1].set_xlabel("training images per parameter")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
     n = seeds_per(runs, [THRESHOLD, IMAGES, WIDTH, "epoch"])
     text = (
-        f"marks: runs, lines: medians, {n}; full: mask at 0.2, hollow: plain training; "
+        f"marks: runs, lines: medians, {n}; full: mask at 0.2, hollow: plain training;\n"
         "larger marks: gained two points or more at the last learning rate"
     )
     # The axes show the numbers of images, and a source for each number would not fit on the line.
