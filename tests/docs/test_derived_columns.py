@@ -21,6 +21,8 @@ ELSEWHERE = {
     "inconsistency / ε": "epsilon is a constant of the table",
     "inconsistency / ε, damping 0.001": "epsilon is a constant of the table",
     "median gap / ε": "epsilon is a constant of the table",
+    "difference of risks, the two training environments": "the risks are in no column",
+    "difference of risks, with the test environment": "the risks are in no column",
 }
 """The columns that no other columns can give, and why."""
 

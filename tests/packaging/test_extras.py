@@ -22,6 +22,7 @@ EXTRAS = {
     "lab/figures": {"figures"},
     "lab/report": {"experiments", "figures", "report"},
     "lab/experiments": {"experiments", "figures", "consistency"},
+    "lab/experiments/cost/hugging_face.py": {"experiments", "transformers"},
     "lab/experiments/coinrun": {"experiments", "figures", "coinrun"},
     "lab/experiments/lora_domains": {"experiments", "figures", "transformers"},
     "lab/experiments/distillation": {"experiments", "figures"},

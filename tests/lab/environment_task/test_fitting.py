@@ -27,6 +27,7 @@ from lab.environment_task import EnvironmentTask
 from lab.environment_task.batches import BatchOptions
 from lab.environment_task.fitting import check_fit
 from lab.environment_task.schedule import Schedule
+from lab.experiments.lora_domains.data import make_lora_domains
 from lab.experiments.ood_bench.data import make_ood_bench
 
 ROOT = Path(__file__).parents[3]
@@ -59,6 +60,7 @@ def data() -> dict[str, Environments]:
         "linear_sem": make_linear_sem(n_environments=3, examples_per_environment=8, n_test=4),
         "colored_mnist": make_colored_mnist(source="digits", n_environments=3, examples_per_environment=8),
         "ood_bench": make_ood_bench(source="digits"),
+        "lora_domains": make_lora_domains(examples_per_environment=4),
         "cifar10": make_labelled_images(source="embedded", n_environments=12, n_test=4, image_size=14),
         "coinrun": frames(),
     }

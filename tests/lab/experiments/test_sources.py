@@ -8,10 +8,14 @@ import pandas as pd
 import pytest
 
 RESULTS = Path(__file__).parents[3] / "results"
-WITH_SOURCE = [
-    path for path in sorted(RESULTS.rglob("*.csv")) if "data_source" in pd.read_csv(path, nrows=0).columns
-]
 STAND_INS = "procedural|scikit-learn"
+OWN_QUESTION = "lora_domains"
+"""It repeats no experiment of a source, so scikit-learn's digits stand for no other images there."""
+WITH_SOURCE = [
+    path
+    for path in sorted(RESULTS.rglob("*.csv"))
+    if "data_source" in pd.read_csv(path, nrows=0).columns and OWN_QUESTION not in path.parts
+]
 
 
 def test_most_tables_of_runs_name_their_source() -> None:
