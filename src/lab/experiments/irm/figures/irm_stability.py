@@ -34,8 +34,8 @@ def draw(results: Path) -> Figure:
     n_columns = min(N_COLUMNS, len(schedules))
     n_rows = math.ceil(len(schedules) / n_columns)
     # While runs are pending there are few panels, and the legend needs its width.
-    width = max(2.1, 3 * 2.1 / n_columns)
-    figure = new_figure(n_columns=n_columns, n_rows=n_rows, width=width, height=2.5)
+    width, height = max(2.1, 9.5 / n_columns), max(2.5, 4.0 / n_rows)
+    figure = new_figure(n_columns=n_columns, n_rows=n_rows, width=width, height=height)
     grid = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
     panels = list(grid.flat)
     for axes in panels[len(schedules) :]:
