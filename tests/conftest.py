@@ -46,8 +46,13 @@ TINY = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow ones first: whichever worker is done then takes over short ones, and none waits at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """The slow ones first: whichever worker is done then takes over short ones, and none waits at the end.
+
+    The whole runs of the default commands take minutes each, so they come before the other slow ones.
+    """
+    items.sort(
+        key=lambda item: (item.get_closest_marker("slow") is None, item.path.stem != "test_default_commands")
+    )
 
 
 @pytest.fixture(autouse=True)
