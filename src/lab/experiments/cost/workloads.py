@@ -80,14 +80,17 @@ WORKLOADS: dict[str, Workload] = {
 }
 
 
-def workload_of(name: str) -> Workload:
-    """Return a network of this module or of ``hugging_face``, which needs the extra ``transformers``."""
-    if name in WORKLOADS:
-        return WORKLOADS[name]
+def of_transformers() -> dict[str, Workload]:
+    """Return the networks of ``hugging_face``, which need the extra ``transformers``."""
     import_torchvision()  # Before transformers, which imports it where it is installed.
-    from lab.experiments.cost import hugging_face  # Needs the extra, and imports this module.
+    from lab.experiments.cost import hugging_face  # It imports this module.
 
-    return hugging_face.WORKLOADS[name]
+    return hugging_face.WORKLOADS
+
+
+def workload_of(name: str) -> Workload:
+    """Return a network of this module or of ``hugging_face``."""
+    return WORKLOADS[name] if name in WORKLOADS else of_transformers()[name]
 
 
 def votes_of(n_examples: int) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.page_text import page_text, point, tenths, whole, word
+from docs.page_text import point, tenths, whole, word
 from lab.experiments.coinrun.comparison import compare
 from lab.experiments.coinrun.number_of_levels import comparisons as by_levels
 from lab.experiments.coinrun.number_of_levels import read_number_of_levels
@@ -16,11 +16,6 @@ from lab.experiments.coinrun.trials import FINALISTS, FINALISTS_LEVELS, TOP, UNM
 MASK = "temporal_mask"
 SHORT, LONG = 8, 32
 """The two budgets in epochs of 64 steps."""
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "coinrun")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.page_text import page_text, point, tenths, whole, word
+from docs.page_text import point, tenths, whole, word
 from lab.experiments.distillation import ablations as hopper
 from lab.experiments.distillation.game_of_life_results import THESIS, game_of_life
 from lab.experiments.distillation.results import (
@@ -23,11 +23,6 @@ from lab.figures.two_groups import welch
 
 LOWEST_OF_NOBODY = 0.56
 """A best test accuracy below this is what a student without knowledge reaches by chance."""
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "distillation")
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.page_text import page_text, whole
+from docs.page_text import whole
 from lab.experiments.irm.color_votes import SCORES, STEPS, read_votes
 
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "why_the_mask_loses")
+PAGE = "why_the_mask_loses"
 
 
 @pytest.fixture(scope="module")

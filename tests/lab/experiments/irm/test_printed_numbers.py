@@ -5,16 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
-from docs.page_text import page_text, whole
+from docs.page_text import whole
 from lab.experiments.irm.results import EXPLAINER_WEIGHTS, colored_runs
 from lab.experiments.irm.selection import selected
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "irm")
 
 
 def test_fewer_images(text: str, root: Path) -> None:

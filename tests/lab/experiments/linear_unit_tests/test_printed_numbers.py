@@ -7,15 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.page_text import page_text, point, tenths, whole, word
+from docs.page_text import point, tenths, whole, word
 from lab.experiments.linear_unit_tests.results import UNDERFLOW, beside_published
 
 THEIRS = "and_mask_published"
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "linear_unit_tests")
 
 
 @pytest.fixture(scope="module")

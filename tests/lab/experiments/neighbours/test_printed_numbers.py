@@ -5,16 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
-from docs.page_text import page_text, whole, word
+from docs.page_text import whole, word
 
 BY_COMPONENT = ("and_mask", "geometric_mean", "agreement_sum", "sand_mask")
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "neighbours")
 
 
 def test_the_spirals(text: str, root: Path) -> None:

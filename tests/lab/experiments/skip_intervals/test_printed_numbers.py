@@ -9,16 +9,11 @@ import pandas as pd
 import pytest
 import torch
 
-from docs.page_text import page_text, point, tenths, whole
+from docs.page_text import point, tenths, whole
 from lab.experiments.skip_intervals.results import AHEAD, SCORE, best_shortcut, curves, runs, trials
 from lab.experiments.skip_intervals.rollouts_drawing import skips
 from lab.experiments.skip_intervals.room_runner import RoomRunner
 from lab.figures.two_groups import welch
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "skip_intervals")
 
 
 @pytest.fixture(scope="module")

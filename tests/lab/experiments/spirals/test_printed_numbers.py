@@ -8,18 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.page_text import page_text, tenths, whole, word
+from docs.page_text import tenths, whole, word
 from lab.experiments.spirals.correlations import MIN_COMPONENTS
 from lab.experiments.spirals.environments import UNANIMITY, read_environments
 from lab.experiments.spirals.methods import JOINT, METHODS, PERFECT, read_methods, read_trials
 from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
 from lab.experiments.spirals.readings import AND_MASK_RUNS, CHOSEN
 from lab.experiments.spirals.unanimous import read_unanimous
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "spirals")
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,11 @@ import pandas as pd
 import pytest
 import torch
 
-from docs.page_text import page_text, whole
+from docs.page_text import whole
 from lab.experiments.theory.ellipses import ratios
 from lab.experiments.theory.figures.consistency_ranks import rank_correlation
 from lab.experiments.theory.figures.linear_sem_scores import PROBLEM, WEAK
 from lab.experiments.theory.solutions import DAMPING, EPSILON, PAPER_SIZE, solutions
-
-
-@pytest.fixture(scope="module")
-def text(root: Path) -> str:
-    return page_text(root, "theory")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
@@ -58,34 +57,25 @@ def floor(name: str, n_environments: int, n_examples: int) -> float:
         n_environments: E, the number of votes.
         n_examples: N, the number of examples in each environment.
     """
-    model = model_of(name, "cpu")
+    model: Any = model_of(name, "cpu")
     inputs, targets = batch(name, n_environments, n_examples, "cpu")
-    forward, votes = _counted(model, inputs.flatten(0, 1), n_environments, n_examples)
-    with FlopCounterMode(display=False) as whole:
-        F.cross_entropy(model(inputs.flatten(0, 1)), targets.flatten()).backward()  # type: ignore[no-untyped-call]
-    plain: float = whole.get_total_flops() / 2
-    again = plain - forward if n_examples == 1 and mixes_examples(model) else 0.0
-    return (plain + again + votes) / plain
-
-
-def _counted(model: Any, inputs: Tensor, n_environments: int, n_examples: int) -> tuple[float, float]:
-    """Return the multiply-adds of a forward pass and the operations of all votes."""
+    examples = inputs.flatten(0, 1)
     votes = 0.0
 
     def count(layer: nn.Module, _: Any, output: Tensor) -> None:
         nonlocal votes
         weight: Any = layer.weight
-        positions = output.numel() // len(inputs) // len(weight)
+        positions = output.numel() // len(examples) // len(weight)
         each = OF_SIGN_BITS if positions * n_examples == 1 else 1.0
         votes += each * n_environments * weight.numel()
 
-    hooks = [
-        layer.register_forward_hook(count)
-        for layer in model.modules()
-        if isinstance(layer, nn.Linear | nn.Conv2d)
-    ]
-    with FlopCounterMode(display=False) as flops, torch.no_grad():
-        model(inputs)
-    for hook in hooks:
-        hook.remove()
-    return flops.get_total_flops() / 2, votes
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d):
+            layer.register_forward_hook(count)
+    with FlopCounterMode(display=False) as flops:
+        loss = F.cross_entropy(model(examples), targets.flatten())
+        forward = flops.get_total_flops() / 2
+        loss.backward()  # type: ignore[no-untyped-call]
+    plain: float = flops.get_total_flops() / 2
+    again = plain - forward if n_examples == 1 and mixes_examples(model) else 0.0
+    return (plain + again + votes) / plain

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from lab.experiments.cost.measurements.gradients import measure
+from lab.experiments.cost.workloads import of_transformers
 from lab.experiments.measurement import Parts
 from lab.experiments.step_cost import default_device
-from lab.machine.torchvision_import import import_torchvision
 
 
 def parts(steps: int | None = None, device: str | None = None, threads: int = 2) -> Parts:
@@ -21,13 +21,10 @@ def parts(steps: int | None = None, device: str | None = None, threads: int = 2)
         device: ``cpu`` or ``cuda`` (default: the GPU where there is one).
         threads: the number of CPU threads.
     """
-    import_torchvision()  # Before transformers, which imports it where it is installed.
-    from lab.experiments.cost.hugging_face import WORKLOADS
-
     device = device or default_device()
     return {
         name.replace(", ", "_").replace(" ", ""): partial(
             measure, "cost/transformers.csv", name, steps or workload.steps, device, threads
         )
-        for name, workload in WORKLOADS.items()
+        for name, workload in of_transformers().items()
     }
