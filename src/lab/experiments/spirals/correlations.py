@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from scipy.stats import t
 
 from lab.figures.style import COLORS
 
@@ -23,12 +22,6 @@ def read_correlations(results: Path, table: Path = TABLE) -> pd.DataFrame:
     """Return the rows of a table of correlations with enough kept components for a meaningful one."""
     rows = pd.read_csv(results / table)
     return rows[rows.kept_components >= MIN_COMPONENTS]
-
-
-def mean_interval(values: pd.Series) -> tuple[float, float]:
-    """Return the 95 % t interval of the mean over networks."""
-    margin = t.ppf(0.975, len(values) - 1) * values.std() / len(values) ** 0.5
-    return float(values.mean() - margin), float(values.mean() + margin)
 
 
 def in_all_networks(rows: pd.DataFrame, column: str) -> pd.DataFrame:

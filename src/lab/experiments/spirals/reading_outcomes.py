@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lab.experiments.spirals.correlations import mean_interval
 from lab.experiments.spirals.methods import PERFECT
 from lab.experiments.spirals.readings import (
     AND_MASK_RUNS,
@@ -19,6 +18,7 @@ from lab.experiments.spirals.readings import (
     READINGS,
     Reading,
 )
+from lab.figures.mean_interval import mean_interval
 
 PUBLISHED_ENVIRONMENTS = 1024
 """Plain training first finds the mechanism with this many environments, best of five runs (figure 15)."""

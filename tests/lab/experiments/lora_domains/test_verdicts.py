@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lab.experiments.lora_domains.claims.masks import interval, p_value, verdicts
+from lab.experiments.lora_domains.claims.masks import p_value, verdicts
+from lab.figures.mean_interval import mean_interval
 
 NOTHING = [0.1, -0.1, 0.2, -0.2, 0.05]
 
@@ -25,7 +26,7 @@ def test_comparisons_share_the_level() -> None:
 
 def test_p_value_and_interval_agree() -> None:
     at_the_edge = [1.0, 3, 2, 5, -1.2]
-    low, high = interval(at_the_edge)
+    low, high = mean_interval(at_the_edge)
     assert (low < 0 < high) == (p_value(at_the_edge) > 0.05)
     shifted = [value - low for value in at_the_edge]
     assert abs(p_value(shifted) - 0.05) < 1e-9

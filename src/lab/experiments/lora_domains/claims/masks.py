@@ -10,6 +10,7 @@ from scipy.stats import t
 
 from lab.experiments.lora_domains.results import accuracies
 from lab.figures.claims import Claim
+from lab.figures.mean_interval import mean_interval
 from lab.figures.verdicts import FEWEST, significant
 
 BAND = 5.0
@@ -47,7 +48,7 @@ def claims(results: Path) -> list[Claim]:
     differences = [(table[one] - table[other]).tolist() for _, _, one, other in PAIRS]
     found = []
     for (short, claim, one, other), own, said in zip(PAIRS, differences, verdicts(differences), strict=True):
-        low, high = interval(own)
+        low, high = mean_interval(own)
         found.append(
             Claim(
                 short=short,
@@ -88,18 +89,9 @@ def _verdict(differences: Sequence[float], is_significant: bool) -> str:
         return "holds" if mean >= BAND else f"in part: by less than {BAND:g} points"
     if is_significant and mean < 0:
         return "does not hold: the other way round"
-    if interval(differences)[1] < BAND:
+    if mean_interval(differences)[1] < BAND:
         return f"does not hold: less than {BAND:g} points"
     return "undecided: the seeds differ too much"
-
-
-def interval(differences: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean by Student's t. It is everything for fewer than two values."""
-    mean, n = float(np.mean(differences)), len(differences)
-    if n < 2:
-        return -np.inf, np.inf
-    half = float(t.ppf(0.975, n - 1) * np.std(differences, ddof=1) / np.sqrt(n))
-    return mean - half, mean + half
 
 
 def p_value(differences: Sequence[float]) -> float:

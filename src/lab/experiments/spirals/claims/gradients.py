@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.spirals.correlations import TABLE, in_all_networks, mean_interval, read_correlations
+from lab.experiments.spirals.correlations import TABLE, in_all_networks, read_correlations
 from lab.experiments.spirals.three_revolutions import CORRELATIONS_OF_THREE, SETTINGS, THREE, TWO, Setting
 from lab.figures.claims import Claim
+from lab.figures.mean_interval import mean_interval
 from lab.figures.verdicts import FEWEST, at_settings
 
 THESIS_MECHANISM = 0.4

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.spirals.correlations import mean_interval
 from lab.experiments.spirals.reading_outcomes import Outcome, read_outcomes
+from lab.figures.mean_interval import mean_interval
 from lab.figures.style import median_and_range
 
 WHOSE = {
