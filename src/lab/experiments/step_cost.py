@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import statistics
 import subprocess
 import sys
@@ -46,25 +48,43 @@ def synchronize() -> None:
         torch.cuda.synchronize()
 
 
-def print_peak(step: Step, before: Step, steps: int = 3, device: str = "cpu") -> None:
-    """Print this process's peak memory in MB, the part above that held before, and a step's milliseconds.
+def print_peak(step: Step, before: Callable[[], Step], steps: int = 3, device: str = "cpu") -> None:
+    """Print the peak memory in MB that the first step and later steps add, and a step's milliseconds.
+
+    The first step of a model may compute more than later ones, such as a comparison with autograd. Gradients
+    that a step leaves behind count as memory that it has added.
 
     Args:
         step: step to measure.
-        before: a small version of the step, which runs first, so that libraries are loaded before measuring.
-        steps: number of steps to measure.
+        before: makes a step like it with another model. It runs first and is thrown away, so that libraries
+            are loaded and kernels are compiled before measuring.
+        steps: number of steps to measure, the first one among them.
         device: device whose memory is measured, ``cpu`` or ``cuda``.
     """
-    before()
+    before()()
+    held = _forget_peak(device)
+    milliseconds = median_milliseconds({"step": step}, 1, warm_up=0)["step"]
+    first = later = _peak_mb(device) - held
+    if steps > 1:
+        _forget_peak(device)
+        milliseconds = median_milliseconds({"step": step}, steps - 1, warm_up=0)["step"]
+        later = _peak_mb(device) - held
+    print(first, later, milliseconds)
+
+
+def _forget_peak(device: str) -> float:
+    """Make the system forget the peak so far; return the memory in use, in MB."""
+    gc.collect()
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-        held = torch.cuda.memory_allocated() / 2**20
-        peak: Callable[[], float] = lambda: torch.cuda.max_memory_allocated() / 2**20  # noqa: E731
     else:
-        Path("/proc/self/clear_refs").write_text("5")  # This makes Linux forget the peak of importing torch.
-        held, peak = resident_peak_mb(), resident_peak_mb
-    milliseconds = median_milliseconds({"step": step}, steps, warm_up=0)["step"]
-    print(peak(), peak() - held, milliseconds)
+        ctypes.CDLL(None).malloc_trim(0)  # What was freed would be used again, unseen.
+        Path("/proc/self/clear_refs").write_text("5")
+    return _peak_mb(device)
+
+
+def _peak_mb(device: str) -> float:
+    return torch.cuda.max_memory_allocated() / 2**20 if device == "cuda" else resident_peak_mb()
 
 
 def resident_peak_mb() -> float:
@@ -85,5 +105,5 @@ def peak_in_own_process(measure: Callable[..., None], *arguments: object) -> tup
     path = f"import sys; sys.path[:] = {sys.path!r}"
     program = f"{path}; from {measure.__module__} import {name}; {name}(*{arguments!r})"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    process, beyond, milliseconds = (float(value) for value in answer.stdout.split()[-3:])
-    return process, beyond, milliseconds
+    first, later, milliseconds = (float(value) for value in answer.stdout.split()[-3:])
+    return first, later, milliseconds

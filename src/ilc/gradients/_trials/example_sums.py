@@ -67,11 +67,10 @@ def sums_agree(
 
 def _different(found: Sequence[Tensor], gradients: Sequence[Tensor], tolerance: Tolerance) -> list[int]:
     of_all = torch.stack([gradient.double().norm() for gradient in gradients]).norm()
-    pairs = [(ours.double(), gradient.double()) for ours, gradient in zip(found, gradients, strict=True)]
-    # The condition is negated so that NaN counts as a difference.
-    return [
-        i
-        for i, (ours, gradient) in enumerate(pairs)
-        if not (ours - gradient).norm()
-        <= tolerance.of_the_parameter * gradient.norm() + tolerance.of_all * of_all
-    ]
+    different = []
+    for i, (ours, gradient) in enumerate(zip(found, gradients, strict=True)):
+        allowed = tolerance.of_the_parameter * gradient.double().norm() + tolerance.of_all * of_all
+        # The condition is negated so that NaN counts as a difference.
+        if not (ours.double() - gradient).norm() <= allowed:
+            different.append(i)
+    return different

@@ -12,7 +12,7 @@ from ilc.gradients._environment import trainable_parameters
 from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values, differs_from_first
 from ilc.gradients._trials.routes import VotesDifferError
-from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, differences, nudge_shows
+from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, differences, largest_value, nudge_shows
 from ilc.gradients._trials.trial_passes import DRAWS, TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import shares
 from ilc.objectives import ObjectiveFunction
@@ -108,7 +108,7 @@ def _shown_by_few(
 
 
 def _differ(rows: Tensor, tolerance: Tolerance) -> bool:
-    return bool((rows - rows[:1]).abs().max() > tolerance.of_the_parameter * rows.abs().max())
+    return largest_value(rows[1:] - rows[:1]) > tolerance.of_the_parameter * largest_value(rows)
 
 
 def _rows_of_examples(
@@ -121,14 +121,14 @@ def _rows_of_examples(
         before = torch.get_rng_state()
         losses = pass_of_examples(model, loss_fn, x.clone(), y.clone()).loss
         draws = not torch.equal(before, torch.get_rng_state())
-        rows = [
-            torch.autograd.grad(
+        rows = {name: p.new_empty(len(losses), *p.shape) for name, p in parameters.items()}
+        for i, loss in enumerate(losses):
+            gradients = torch.autograd.grad(
                 loss, list(parameters.values()), retain_graph=True, allow_unused=True, materialize_grads=True
             )
-            for loss in losses
-        ]
-    stacked = (torch.stack(each) for each in zip(*rows, strict=True))
-    return dict(zip(parameters, stacked, strict=True)), draws
+            for row, gradient in zip(rows.values(), gradients, strict=True):
+                row[i] = gradient
+    return rows, draws
 
 
 def examples_mix(

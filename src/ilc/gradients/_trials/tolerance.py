@@ -15,6 +15,9 @@ from ilc.gradients._trials.trial_parameters import nudged_parameters
 COMPARED_SUMS = ("square_sum", "magnitude_sum")
 """Sums that are compared besides the total. They show which gradient belongs to which environment."""
 
+_COLUMNS = 2**16
+"""Components that are compared at once, so that copies in double precision stay small."""
+
 
 class Tolerance(NamedTuple):
     """How far two sums may differ, relative to the parameter's gradients and to all gradients."""
@@ -49,31 +52,46 @@ def differences(
     found: dict[str, GradientStatistics], rows: dict[str, Tensor], tolerance: Tolerance
 ) -> Iterator[str]:
     """All parameters whose sums or votes differ from those of the rows."""
-    sizes = {name: float(row.double().norm()) for name, row in rows.items()}
+    sizes = {name: float(torch.linalg.vector_norm(row, dtype=torch.float64)) for name, row in rows.items()}
     of_all = max(sum(size**2 for size in sizes.values()) ** 0.5, 1e-300)
-    for name, narrow in rows.items():
-        if _differs(found[name], narrow.double(), sizes[name], of_all, tolerance):
+    for name, row in rows.items():
+        if _differs(found[name], row, sizes[name], of_all, tolerance):
             yield name
 
 
 def _differs(ours: GradientStatistics, row: Tensor, size: float, of_all: float, tolerance: Tolerance) -> bool:
     allowed = tolerance.of_the_parameter * size + tolerance.of_all * of_all
-    expected = {"total": row.sum(0), "magnitude_sum": row.abs().sum(0)}
-    for which, theirs in expected.items():
-        value = getattr(ours, which)
-        # The condition is negated so that NaN counts as a difference.
-        if value is not None and not (value.double() - theirs).norm() <= allowed:
-            return True
-    if ours.square_sum is not None:
-        difference = (ours.square_sum.double() - row.square().sum(0)).norm()
-        if not difference <= 2 * allowed * float(row.abs().max()) + 1e-300:
-            return True
-    if ours.sign_sum.isnan().any():  # NaN means that no votes were counted.
-        return False
+    largest = largest_value(row)
+    limits = {"total": allowed, "magnitude_sum": allowed, "square_sum": 2 * allowed * largest + 1e-300}
+    compared = {which: value.detach() for which in limits if (value := getattr(ours, which)) is not None}
+    squares = dict.fromkeys(compared, 0.0)
     # The gradient of a key's bias in attention is zero but for rounding, and then it has no reliable sign.
-    rounding = max(tolerance.of_the_parameter * float(row.abs().max()), tolerance.of_all * of_all)
-    clear = (row.abs() > rounding).all(0)
-    return not torch.equal(ours.sign_sum[clear].double(), row.sign().sum(0)[clear])
+    rounding = max(tolerance.of_the_parameter * largest, tolerance.of_all * of_all)
+    votes_counted = not bool(ours.sign_sum.isnan().any())
+    flat = row.reshape(len(row), -1)
+    for first in range(0, flat.shape[1], _COLUMNS):
+        columns = slice(first, first + _COLUMNS)
+        exact = flat[:, columns].double()
+        expected = {
+            "total": exact.sum(0),
+            "magnitude_sum": exact.abs().sum(0),
+            "square_sum": exact.square().sum(0),
+        }
+        for which, value in compared.items():
+            difference = value.reshape(-1)[columns].double() - expected[which]
+            squares[which] += float(difference.square().sum())
+        if votes_counted:
+            clear = (exact.abs() > rounding).all(0)
+            votes = ours.sign_sum.reshape(-1)[columns][clear].double()
+            if not torch.equal(votes, exact.sign().sum(0)[clear]):
+                return True
+    # The condition is negated so that NaN counts as a difference.
+    return any(not square**0.5 <= limits[which] for which, square in squares.items())
+
+
+def largest_value(values: Tensor) -> float:
+    """The largest absolute value, without a copy of the tensor; 0 if it is empty."""
+    return float(torch.linalg.vector_norm(values, torch.inf)) if values.numel() else 0.0
 
 
 def nudge_shows(

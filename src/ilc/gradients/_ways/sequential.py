@@ -50,6 +50,7 @@ def sequential(
             gradients = differentiated(objective.loss, model, parameters)
             for running, gradient in zip(statistics.values(), gradients, strict=True):
                 running.add_(gradient.unsqueeze(0))
+            del gradients  # Otherwise they would be held during the next environment's pass.
             risks[e], penalties[e] = objective.risk.detach(), objective.penalty.detach()
             buffers.collect()
     return EnvironmentGradients(risks, statistics, penalties)

@@ -15,12 +15,11 @@ from lab.experiments.step_cost import peak_in_own_process
     not Path("/proc/self/clear_refs").exists(), reason="peak memory is read from Linux's /proc"
 )
 def test_peak_at_512_environments_is_that_at_8() -> None:
-    """Within 10 % beyond the batch itself, which is 4.25 MB at 512 environments."""
+    """All gradients of 512 environments together would take 300 MB."""
     peaks = {}
     for n_environments in (8, 512):
         arguments = ("perceptron 3 x 256", "sequential", n_environments, 64, 3, "cpu", 1)
-        process, beyond, milliseconds = peak_in_own_process(print_peak_of, *arguments)
-        assert process > beyond >= 0
+        first, peaks[n_environments], milliseconds = peak_in_own_process(print_peak_of, *arguments)
+        assert first > 0
         assert milliseconds > 0
-        peaks[n_environments] = process - n_environments * 64 * 34 * 4 / 2**20
-    assert peaks[512] < 1.1 * peaks[8]
+    assert 0 < peaks[512] < peaks[8] + 8
