@@ -76,6 +76,7 @@ DERIVED = {
     "ratio": ratio("authors' script, s", "here, s"),
     "images per parameter": ratio("images", "parameters"),
     "votes / threshold 0": ratio("votes", "threshold 0"),
+    "before / after": ratio("before, s", "after, s"),
     "x plain, 1 process": of_first_row("ms, 1 process"),
     "x plain, 2 processes": of_first_row("ms, 2 processes"),
     "difference, in standard errors": standard_errors,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import statistics
 import subprocess
 import sys
@@ -93,17 +94,25 @@ def resident_peak_mb() -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 2**10
 
 
-def peak_in_own_process(measure: Callable[..., None], *arguments: object) -> tuple[float, float, float]:
+def peak_in_own_process(
+    measure: Callable[..., None], *arguments: object, as_allocated: bool = True
+) -> tuple[float, float, float]:
     """Call ``measure(*arguments)`` in a new process; return the numbers that its ``print_peak`` prints.
 
     Args:
         measure: function of a module that calls ``print_peak``.
         arguments: numbers and strings.
+        as_allocated: give memory back to the system as soon as it is free, so that the peak is that of the
+            tensors. Otherwise gaps between tensors count as well, and how many there are is chance. It takes
+            time, so do not time such a process.
     """
     name = measure.__name__
     # The new process gets the same path, so that it finds the same code.
     path = f"import sys; sys.path[:] = {sys.path!r}"
     program = f"{path}; from {measure.__module__} import {name}; {name}(*{arguments!r})"
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    environment = os.environ | ({"MALLOC_MMAP_THRESHOLD_": str(2**20)} if as_allocated else {})
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
     first, later, milliseconds = (float(value) for value in answer.stdout.split()[-3:])
     return first, later, milliseconds

@@ -96,7 +96,7 @@ def test_a_row_per_way_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WORKLOADS, "perceptron 3 x 256", tiny)
     asked: list[tuple[Any, ...]] = []
 
-    def in_own_process(measure: Any, *arguments: Any) -> tuple[float, float, float]:
+    def in_own_process(measure: Any, *arguments: Any, **options: Any) -> tuple[float, float, float]:
         asked.append(arguments[1:5])
         return 3.0, 2.0, 1.0
 

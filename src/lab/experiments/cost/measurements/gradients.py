@@ -78,8 +78,9 @@ def _measure_pair(
         if way in slow or (n_environments, n_examples) in workload_of(name).weighed:
             n_steps = 1 if way in slow else 3
             arguments = (name, way, n_environments, n_examples, n_steps, device, threads)
-            first_peaks[way], peaks[way], milliseconds = peak_in_own_process(print_peak_of, *arguments)
-            times.setdefault(way, milliseconds)
+            first_peaks[way], peaks[way], _ = peak_in_own_process(print_peak_of, *arguments)
+            if way in slow:
+                _, _, times[way] = peak_in_own_process(print_peak_of, *arguments, as_allocated=False)
     return [
         {
             "way": way,
