@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from docs.page_text import whole
-from lab.experiments.irm.results import EXPLAINER_WEIGHTS, colored_runs
+from lab.experiments.irm.claims.stability import PLAIN_FIRST
+from lab.experiments.irm.results import EXPLAINER_WEIGHTS, colored_runs, stability_runs
 from lab.experiments.irm.selection import selected
 
 
@@ -25,6 +26,20 @@ def test_fewer_images(text: str, root: Path) -> None:
     ) in text
     of_irm = test["irm_penalty"]
     assert f"IRM's seeds differ widely ({whole(of_irm.min())} to {whole(of_irm.max())} %)" in text
+
+
+def test_stability(text: str, root: Path) -> None:
+    runs = stability_runs(root / "results")
+    counts = runs.groupby("schedule").outcome.value_counts().unstack(fill_value=0)
+    assert set(counts.sum(axis=1)) == {20}
+    assert f"no schedule passes the bar in more than {counts.success.max()} of 20 seeds." in text
+    all_collapse = set(counts.index[counts.collapsed == 20])
+    assert all_collapse == {"constant 10000", "constant 100000", "constant", "ramp 1.6"}
+    assert "weights of 10,000 and 100,000, at the searched weight and with the fast ramp." in text
+    assert counts.collapsed[list(PLAIN_FIRST)].sum() == 0
+    assert "No seed of a late schedule collapses." in text
+    small = counts.plain[[f"constant {weight}" for weight in (1, 10, 100)]]
+    assert small.min() > 10 and "At the weights 1 to 100 most seeds end as plain training does." in text
 
 
 def test_the_linear_example(text: str, root: Path) -> None:

@@ -60,7 +60,7 @@ def _begins_plain(results: Path) -> Claim:
         later = max(shares[name]["collapsed"] for name in PLAIN_FIRST)
         number = (
             f"{100 * min(at_once):.0f} to {100 * max(at_once):.0f} % of the runs collapse with an early "
-            f"penalty, by its weight, at most {100 * later:.0f} % with a late one"
+            f"penalty, by its weight, {f'at most {100 * later:.0f} %' if later else 'none'} with a late one"
         )
     claim = Claim(
         short="IRM must begin as plain training",
