@@ -52,4 +52,9 @@ def test_the_linear_example(text: str, root: Path) -> None:
     for name, theirs in EXPLAINER_WEIGHTS.items():
         ours = runs[runs.aggregator == name][weights]
         assert ((ours.mean() - pd.Series(theirs, weights)).abs() < 2 * ours.std()).all(), name
-    assert "Both are within two standard deviations over seeds of the explainer's one seed" in text
+    assert "both are within two standard deviations over seeds of the explainer's one seed" in text
+    own = pd.read_csv(root / "results" / "irm" / "explainer_runs.csv")
+    assert set(own.aggregator.value_counts()) == {10} and "ten seeds have means of" in text
+    for name, words in (("irm_penalty", "IRM"), ("mean", "plain training")):
+        means = ", ".join(f"{mean:.3f}" for mean in own[own.aggregator == name][weights].mean())
+        assert f"({means}) for {words}" in text
