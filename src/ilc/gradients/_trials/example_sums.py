@@ -66,11 +66,12 @@ def sums_agree(
 
 
 def _different(found: Sequence[Tensor], gradients: Sequence[Tensor], tolerance: Tolerance) -> list[int]:
-    of_all = torch.stack([gradient.double().norm() for gradient in gradients]).norm()
-    different = []
-    for i, (ours, gradient) in enumerate(zip(found, gradients, strict=True)):
-        allowed = tolerance.of_the_parameter * gradient.double().norm() + tolerance.of_all * of_all
-        # The condition is negated so that NaN counts as a difference.
-        if not (ours.double() - gradient).norm() <= allowed:
-            different.append(i)
-    return different
+    norms = [gradient.double().norm() for gradient in gradients]
+    of_all = torch.stack(norms).norm()
+    # The condition is negated so that NaN counts as a difference.
+    return [
+        i
+        for i, (ours, gradient, norm) in enumerate(zip(found, gradients, norms, strict=True))
+        if not (ours.double() - gradient).norm()
+        <= tolerance.of_the_parameter * norm + tolerance.of_all * of_all
+    ]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ilc.aggregators import GradientStatistics
+from ilc.aggregators import ON_REQUEST, GradientStatistics
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_parameters import nudged_parameters
 
@@ -72,13 +72,9 @@ def _differs(ours: GradientStatistics, row: Tensor, size: float, of_all: float, 
     for first in range(0, flat.shape[1], _COLUMNS):
         columns = slice(first, first + _COLUMNS)
         exact = flat[:, columns].double()
-        expected = {
-            "total": exact.sum(0),
-            "magnitude_sum": exact.abs().sum(0),
-            "square_sum": exact.square().sum(0),
-        }
         for which, value in compared.items():
-            difference = value.reshape(-1)[columns].double() - expected[which]
+            terms = ON_REQUEST[which](exact) if which in ON_REQUEST else exact
+            difference = value.reshape(-1)[columns].double() - terms.sum(0)
             squares[which] += float(difference.square().sum())
         if votes_counted:
             clear = (exact.abs() > rounding).all(0)

@@ -14,9 +14,13 @@ OURS = ("per_example", "per_example_share")
 
 
 @pytest.fixture(scope="module")
-def times(root: Path) -> pd.DataFrame:
+def costs(root: Path) -> pd.DataFrame:
+    return pd.read_csv(root / "results" / "cost" / "transformers.csv")
+
+
+@pytest.fixture(scope="module")
+def times(costs: pd.DataFrame) -> pd.DataFrame:
     """The time of each way as a multiple of plain training, by model."""
-    costs = pd.read_csv(root / "results" / "cost" / "transformers.csv")
     return costs.pivot_table("times_plain", "model", "way")
 
 
@@ -31,7 +35,7 @@ def test_models_trained_whole(text: str, times: pd.DataFrame) -> None:
     assert (whole.per_example < whole.drop(columns=[*OURS, PLAIN]).min(axis=1)).all()
 
 
-def test_models_with_lora(root: Path, text: str, times: pd.DataFrame) -> None:
+def test_models_with_lora(text: str, costs: pd.DataFrame, times: pd.DataFrame) -> None:
     lora = times[times.index.str.contains("LoRA")]
     at_16 = lora.index.str.endswith("T = 16")
     long, short = lora.per_example[~at_16], lora.per_example[at_16]
@@ -39,6 +43,5 @@ def test_models_with_lora(root: Path, text: str, times: pd.DataFrame) -> None:
     faster = lora.Opacus < lora.per_example
     assert list(faster) == list(at_16) and len(lora) == 6
     assert f"three of the six rows, those with T = 16 ({between(lora.Opacus[at_16])})" in text
-    costs = pd.read_csv(root / "results" / "cost" / "transformers.csv")
     plain = costs[costs.model.isin(lora.index[at_16]) & (costs.way == PLAIN)].milliseconds
     assert f"A plain step takes {plain.min():.0f} to {plain.max():.0f} ms there" in text

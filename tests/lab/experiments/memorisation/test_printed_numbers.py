@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from docs.page_text import page_text
 from lab.experiments.memorisation import thumbnail
 
 
-def test_the_papers_size(root: Path) -> None:
-    text = page_text(root, "memorisation")
+def test_the_papers_size(text: str, root: Path) -> None:
     costs = pd.read_csv(root / "results" / "cost" / "gradients.csv")
     network = costs[costs.model == "FastResNet, BatchNorm"].set_index("way")
     seconds = network.milliseconds["plain training"] / 1000
