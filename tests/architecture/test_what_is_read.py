@@ -75,6 +75,7 @@ PLACES = {
     "src/lab/figures/studies.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/figures/thumbnails.py import_module": OF_THE_PROJECT,
     "src/ilc/kernels/_compiled.py import_module": OF_THE_PROJECT,
+    "src/ilc/kernels/_gpu_batch_norm.py tl.load": GENERATED,
     "src/ilc/kernels/_gpu_products.py tl.load": GENERATED,
     "src/ilc/kernels/_product_tile.py import_module": "numba's own module, by a fixed name",
     "src/ilc/kernels/_tile_instructions.py builder.load": GENERATED,

@@ -1,13 +1,12 @@
 """Sums of each example's gradient and of its signs on a GPU, by a Triton kernel.
 
-PyTorch for GPUs installs Triton. Without Triton, callers do the same with PyTorch. The kernel was checked in
-Triton's interpreter and compiled for GPUs, but it has never been run on a GPU.
+PyTorch for GPUs installs Triton. Without Triton, callers do the same with PyTorch.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,6 +41,39 @@ def sums_and_signs(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
         x: ``[E, positions, in]``, with any strides.
         delta: ``[E, positions, out]``, with any strides.
     """
+    total, signs = _sums(x, delta, None)
+    return total, signs
+
+
+class Correction(NamedTuple):
+    """What is subtracted from each example's gradient before it votes: ``ones_i S0 + normed_i S1``.
+
+    Attributes:
+        ones: ``[E, out]``.
+        normed: ``[E, out]``.
+        sum_ones: S0 ``[in]``, the same for every row.
+        sum_normed: S1 ``[out, in]``.
+    """
+
+    ones: Tensor
+    normed: Tensor
+    sum_ones: Tensor
+    sum_normed: Tensor
+
+
+def corrected_signs(x: Tensor, delta: Tensor, correction: Correction) -> Tensor:
+    """The sum over examples of the signs of ``delta_i^T x_i`` after the correction, in float32 ``[out, in]``.
+
+    Args:
+        x: ``[E, positions, in]``, with any strides.
+        delta: ``[E, positions, out]``, with any strides.
+        correction: in float32.
+    """
+    return _sums(x, delta, Correction(*(values.contiguous() for values in correction)))[1]
+
+
+def _sums(x: Tensor, delta: Tensor, correction: Correction | None) -> tuple[Tensor, Tensor]:
+    """The sums of the products, which are left out with a correction, and those of the signs."""
     (n, n_positions, n_in), n_out = x.shape, delta.shape[2]
     tiles = -(-n_out // _SIDE), -(-n_in // _SIDE)
     parts = max(1, min(n, _PROGRAMS // max(1, tiles[0] * tiles[1])))
@@ -50,10 +82,11 @@ def sums_and_signs(x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
     widened = x.dtype != delta.dtype or (x.dtype == torch.bfloat16 and not x.is_cuda)
     with torch.cuda.device_of(x):  # type: ignore[no-untyped-call]
         _kernel()[(*tiles, parts)](
-            x, delta, total, signs, n, n_positions, n_in, n_out, *x.stride(), *delta.stride(), parts,
-            widened, _SIDE, 16 if n_positions <= 16 else 32,
+            x, delta, total, signs, *(correction or (total,) * 4), n, n_positions, n_in, n_out,
+            *x.stride(), *delta.stride(), parts, widened, correction is not None, _SIDE,
+            16 if n_positions <= 16 else 32,
         )  # fmt: skip
-    return total.sum(0), signs.sum(0)
+    return total if correction else total.sum(0), signs.sum(0)
 
 
 @cache
@@ -87,15 +120,21 @@ def _kernel() -> Any:
 # One program has one tile of the weight and a share of the examples.
 def _sum_tile(
     x: tl.tensor, delta: tl.tensor, totals: tl.tensor, signs: tl.tensor,
+    ones: tl.tensor, normed: tl.tensor, sum_ones: tl.tensor, sum_normed: tl.tensor,
     n: int, n_positions: int, n_in: int, n_out: int,
     x_example: int, x_position: int, x_column: int, delta_example: int, delta_position: int, delta_row: int,
-    parts: int, widened: tl.constexpr, side: tl.constexpr, positions_at_once: tl.constexpr,
+    parts: int, widened: tl.constexpr, corrected: tl.constexpr,
+    side: tl.constexpr, positions_at_once: tl.constexpr,
 ) -> None:  # fmt: skip
     rows = tl.program_id(0) * side + tl.arange(0, side)[:, None]
     columns = tl.program_id(1) * side + tl.arange(0, side)[None, :]
     part = tl.program_id(2).to(tl.int64)  # So that examples are numbered in 64 bits, too.
     total = tl.full((side, side), 0, tl.float32)
     sign_sum = tl.full((side, side), 0, tl.float32)
+    inside = (rows < n_out) & (columns < n_in)
+    if corrected:
+        s0 = tl.load(sum_ones + columns, columns < n_in, 0)
+        s1 = tl.load(sum_normed + rows * n_in + columns, inside, 0)
     for e in range(part * n // parts, (part + 1) * n // parts):
         tile = tl.full((side, side), 0, tl.float32)
         for first in range(0, n_positions, positions_at_once):
@@ -109,9 +148,14 @@ def _sum_tile(
                 d, v = d.to(tl.float32), v.to(tl.float32)
             # Without "ieee" a GPU rounds float32 to 11 significant bits (TF32), and signs change.
             tile = tl.dot(d, v, tile, input_precision="ieee")
-        total += tile
+        if corrected:
+            one = tl.load(ones + e * n_out + rows, rows < n_out, 0)
+            norm = tl.load(normed + e * n_out + rows, rows < n_out, 0)
+            tile -= one * s0 + norm * s1
+        else:
+            total += tile
         sign_sum += (tile > 0).to(tl.float32) - (tile < 0).to(tl.float32)
     at = (part * n_out + rows) * n_in + columns
-    inside = (rows < n_out) & (columns < n_in)
-    tl.store(totals + at, total, inside)
+    if not corrected:
+        tl.store(totals + at, total, inside)
     tl.store(signs + at, sign_sum, inside)

@@ -23,6 +23,7 @@ from lab.environment_task.evaluation import evaluate
 from lab.environment_task.fitting import check_fit
 from lab.environment_task.method import TrainingMethod, as_method
 from lab.environment_task.optimizer import build_optimizer
+from lab.environment_task.repeated_step import RepeatedStep, Step, StepNumbers, can_be_repeated
 from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
 from lab.machine.seeding import generator_for, seed_for
@@ -105,6 +106,9 @@ class EnvironmentTask:
         self.scheduler = optim.lr_scheduler.MultiStepLR(self.optimizer, milestones, gamma=trainer.lr_decay)
         batch_options = batches.build(gradients, generator_for(run.seed, "batches"), device)
         self.sampler = self.method.sampler(self.data, batch_options)
+        self._step: Step = self._one_step
+        if can_be_repeated(self.model, self.method, self.optimizer, self.processes):
+            self._step = RepeatedStep(self._one_step, self.optimizer)
         self.step = 0
         self._begun: _BegunEpoch | None = None
 
@@ -176,9 +180,13 @@ class EnvironmentTask:
 
     def take_step(self, inputs: Tensor, targets: Tensor, seen: StepRecord) -> None:
         """Take one step along the aggregated gradient of a batch ``[E, N, ...]``."""
+        self.method.before_step(self.step, self.optimizer)
+        seen.add(*self._step(inputs, targets))
+        self.step += 1
+
+    def _one_step(self, inputs: Tensor, targets: Tensor) -> StepNumbers:
         method, optimizer = self.method, self.optimizer
         lr = optimizer.param_groups[0]["lr"]
-        method.before_step(self.step, optimizer)
         result = method.backward(
             self.processes,
             self.model,
@@ -191,8 +199,7 @@ class EnvironmentTask:
         optimizer.step()
         self.regularizer.after_step(lr)
         by_parameter = result.kept_share if self.schedule.kept_share_by_parameter else {}
-        seen.add(result.risks, result.penalties, method.kept_share(result, optimizer), by_parameter)
-        self.step += 1
+        return StepNumbers(result.risks, result.penalties, method.kept_share(result, optimizer), by_parameter)
 
     def evaluate(self) -> Metrics:
         """Measure risk and accuracy on every split, and the metrics of method and model.

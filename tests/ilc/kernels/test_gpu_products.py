@@ -19,7 +19,7 @@ from ilc.gradients import example_local
 from ilc.gradients._example_terms import patches
 from ilc.kernels import _compiled as compiled
 from ilc.kernels import _gpu_products
-from ilc.kernels._gpu_products import sums_and_signs
+from ilc.kernels._gpu_products import Correction, corrected_signs, sums_and_signs
 
 ABSENT = "triton is not installed (pip install triton, on Linux)"
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -68,6 +68,24 @@ def test_whole_numbers_are_exact(
     if turned:  # The values of a channel lie one behind the other, as those of a convolution do.
         x, delta = (values.mT.contiguous().mT for values in (x, delta))
     assert_exact(x.to(x_type), delta.to(delta_type))
+
+
+@given(st.integers(1, 7), st.integers(1, 40), st.integers(1, 140), st.integers(1, 140))
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.usefixtures("interpreted")
+def test_corrected_signs_of_whole_numbers_are_exact(n: int, positions: int, n_in: int, n_out: int) -> None:
+    x, delta = whole(1, n, positions, n_in), whole(2, n, positions, n_out)
+    assert_corrected_signs_exact(x, delta)
+
+
+def assert_corrected_signs_exact(x: Tensor, delta: Tensor) -> None:
+    ones, normed = (whole(seed, len(x), delta.shape[2]).to(x.device) for seed in (3, 4))
+    sum_ones = whole(5, x.shape[2]).to(x.device)
+    sum_normed = whole(6, delta.shape[2], x.shape[2]).to(x.device)
+    less = ones[:, :, None] * sum_ones + normed[:, :, None] * sum_normed
+    expected = (delta.double().mT @ x.double() - less).sign().sum(0)
+    signs = corrected_signs(x, delta, Correction(ones, normed, sum_ones, sum_normed))
+    assert torch.equal(signs.double(), expected)
 
 
 @pytest.mark.parametrize("programs", [1, 3, 8])
@@ -138,13 +156,14 @@ def test_the_votes_of_a_network_are_those_of_pytorch(numbers: int, monkeypatch: 
         assert torch.equal(ours[name].sign_sum[clear], statistics.sign_sum[clear])
 
 
+@pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize(
     ("element", "instruction"),
     [("fp32", "fma.rn.f32"), ("bf16", "mma.sync.*f32.bf16.bf16.f32")],
 )
 @pytest.mark.usefixtures("fresh")
 def test_it_compiles_for_a_gpu_without_rounding(
-    element: str, instruction: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    element: str, instruction: str, corrected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The interpreter takes more than the compiler does. The compiler needs no GPU."""
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
@@ -157,12 +176,14 @@ def test_it_compiles_for_a_gpu_without_rounding(
     kernel = _gpu_products._kernel()
     constants = {
         "widened": False,
+        "corrected": corrected,
         "side": _gpu_products._SIDE,
         "positions_at_once": 32,
         "delta_row": 1,
         "x_column": 1,
     }
-    pointers = {"x": f"*{element}", "delta": f"*{element}", "totals": "*fp32", "signs": "*fp32"}
+    sums = ("totals", "signs", "ones", "normed", "sum_ones", "sum_normed")
+    pointers = {"x": f"*{element}", "delta": f"*{element}", **dict.fromkeys(sums, "*fp32")}
     kinds = {name: "constexpr" if name in constants else "i32" for name in kernel.arg_names} | pointers
     made = triton.compile(ASTSource(kernel, kinds, constants), target=GPUTarget("cuda", 80, 32))
     assert re.search(instruction, made.asm["ptx"])
@@ -217,3 +238,4 @@ def test_whole_numbers_are_exact_on_a_gpu(dtype: torch.dtype) -> None:
         x, delta = whole(1, n, positions, n_in), whole(2, n, positions, n_out)
         assert _gpu_products.usable(x.to("cuda", dtype), delta.to("cuda", dtype))
         assert_exact(x.to("cuda", dtype), delta.to("cuda", dtype))
+        assert_corrected_signs_exact(x.to("cuda", dtype), delta.to("cuda", dtype))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ilc._precision import widened
+from ilc.kernels import _gpu_batch_norm
 from ilc.kernels._batch_norm import normalise_backward
 from ilc.kernels._compiled import usable
 
@@ -63,6 +64,8 @@ class TrackedBatchNorm:
         backward = _backward
         if usable(delta) and x.dtype == delta.dtype and dense:
             backward = normalise_backward
+        elif _gpu_batch_norm.usable(x, delta):
+            backward = _gpu_batch_norm.normalise_backward
         normalised, passed, ones, normed = backward(x, delta, mean, invstd, scale)
         self.record = BatchNormRecord(delta, passed, normalised, ones, normed, scale, count)
         self._collect(self.record)
@@ -86,9 +89,8 @@ def _backward(
 def _statistics(layer: Any, x: Tensor, output: Tensor) -> tuple[Tensor, Tensor]:
     """The mean, and one divided by the standard deviation."""
     node = output.grad_fn
-    if (
-        type(node).__name__ == "NativeBatchNormBackward0"
-    ):  # They are stored already; to compute them again costs 4 % of a step.
+    # They are stored already; to compute them again costs 4 % of a step.
+    if type(node).__name__ in ("NativeBatchNormBackward0", "CudnnBatchNormBackward0"):
         return node._saved_result1, node._saved_result2  # type: ignore[union-attr]
     variance, mean = torch.var_mean(widened(x), [axis for axis in range(x.ndim) if axis != 1], correction=0)
     return mean, torch.rsqrt(variance + layer.eps)

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.nn.grad import conv1d_weight, conv2d_weight, conv3d_weight
 
 from ilc._precision import wide_type
-from ilc.gradients._example_terms.patches import by_patches, sums_on_gpu
+from ilc.gradients._example_terms.patches import by_patches, corrected_signs_on_gpu, sums_on_gpu
 from ilc.gradients._example_terms.terms import ExampleTerms, undivided
 from ilc.kernels import _gpu_products
 from ilc.kernels._compiled import usable
@@ -38,7 +38,10 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Examp
             sums=lambda: _sums(layer, *prepared), corrected_signs=partial(_corrected_signs, layer, *prepared)
         )
     elif isinstance(layer, nn.Conv2d) and layer.groups == 1 and _gpu_products.usable(x, delta):
-        weight = weight._replace(sums=lambda: sums_on_gpu(layer, *prepared))
+        weight = weight._replace(
+            sums=lambda: sums_on_gpu(layer, *prepared),
+            corrected_signs=partial(_corrected_signs_on_gpu, layer, *prepared),
+        )
     return {"weight": weight, "bias": undivided(lambda s: delta[s].flatten(2).sum(2))}
 
 
@@ -113,6 +116,22 @@ def _corrected_signs(
     window = _window(layer, padding)
     signs = corrected_signs(_channels_last(x), _channels_last(delta), window, ones, normed, sum_normed)
     return signs.permute(0, 3, 1, 2).contiguous()
+
+
+def _corrected_signs_on_gpu(
+    layer: nn.Conv2d,
+    x: Tensor,
+    delta: Tensor,
+    padding: tuple[int, ...],
+    ones: Tensor,
+    normed: Tensor,
+    normalised: Tensor,
+) -> Tensor:
+    """Do the same on a GPU."""
+    one_example = x.sum(0, keepdim=True)
+    sum_ones = convolution_gradient(layer, one_example, delta.new_ones(1, *delta.shape[1:]))
+    sum_normed = convolution_gradient(layer, x, normalised)
+    return corrected_signs_on_gpu(layer, x, delta, padding, ones, normed, sum_ones, sum_normed)
 
 
 def _channels_last(values: Tensor) -> Tensor:

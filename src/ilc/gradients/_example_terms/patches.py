@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -38,15 +39,43 @@ def sums_on_gpu(
     layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]
 ) -> tuple[Tensor, Tensor]:
     """The sums of the terms and of their signs by the GPU's kernel, for a few examples at a time."""
-    few = max(1, _NUMBERS_AT_ONCE // (delta[0, 0].numel() * layer.weight[0].numel()))
     sums: list[Tensor] = []
-    for start in range(0, len(x), few):
-        part = slice(start, start + few)
+    for part in _parts(layer, x, delta):
         inputs, gradients = patches(layer, x[part], delta, padding)[:, 0], delta[part].flatten(2).mT
         found = _gpu_products.sums_and_signs(inputs, gradients)
         sums = [before + new for before, new in zip(sums, found, strict=True)] if sums else [*found]
     total, signs = (_restored(layer, values).contiguous() for values in sums)
     return total, signs
+
+
+def corrected_signs_on_gpu(
+    layer: nn.Conv2d,
+    x: Tensor,
+    delta: Tensor,
+    padding: tuple[int, ...],
+    ones: Tensor,
+    normed: Tensor,
+    sum_ones: Tensor,
+    sum_normed: Tensor,
+) -> Tensor:
+    """The sum of the signs of the corrected terms by the GPU's kernel, for a few examples at a time.
+
+    ``sum_ones`` and ``sum_normed`` are those of a ``BatchNormCorrection``, in the layout of the weight.
+    """
+    of_ones, of_normed = (values.permute(0, 2, 3, 1).flatten(1) for values in (sum_ones, sum_normed))
+    signs = torch.zeros_like(of_normed)
+    for part in _parts(layer, x, delta):
+        inputs, gradients = patches(layer, x[part], delta, padding)[:, 0], delta[part].flatten(2).mT
+        correction = _gpu_products.Correction(ones[part], normed[part], of_ones[0], of_normed)
+        signs += _gpu_products.corrected_signs(inputs, gradients, correction)
+    return _restored(layer, signs).contiguous()
+
+
+def _parts(layer: nn.Conv2d, x: Tensor, delta: Tensor) -> Iterator[slice]:
+    """The examples whose patches a GPU holds at once."""
+    few = max(1, _NUMBERS_AT_ONCE // (delta[0, 0].numel() * layer.weight[0].numel()))
+    for start in range(0, len(x), few):
+        yield slice(start, start + few)
 
 
 def patches(layer: nn.Conv2d, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Tensor:

@@ -27,3 +27,15 @@ def test_the_caption_of_the_thumbnail(root: Path) -> None:
     caption = (thumbnail.__doc__ or "").splitlines()[0]
     assert "plain training fits all of them, the AND-mask fits a third" in caption
     assert fitted[False] > 0.99 and abs(fitted[True] - 1 / 3) < 0.01
+
+
+def test_wider_networks(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "memorisation" / "random_labels_wide_runs.csv")
+    runs = runs[(runs["model.width"] == 16) & (runs.stopped != "pending")]
+    key = ["dataset.label_noise", "aggregator.agreement_threshold"]
+    last = 100 * runs.set_index(key)[["train/accuracy", "test/accuracy"]].astype(float)
+    plain, mask = last["train/accuracy"][1, 0], last["train/accuracy"][1, 0.2]
+    assert f"plain training fits {plain:.1f} % of the random labels, and the mask {mask:.1f} %" in text
+    cost = last["test/accuracy"][0, 0] - last["test/accuracy"][0, 0.2]
+    assert f"it costs {cost:.1f} points of test accuracy" in text
+    assert len(runs) == 4 and runs.seed.nunique() == 1
