@@ -77,6 +77,18 @@ MIXING: dict[str, Callable[[], nn.Module]] = {
         nn.Tanh(),
         *head(5),
     ),
+    "reflection and a dilated same": lambda: nn.Sequential(
+        nn.Conv2d(4, 6, 3, stride=2, padding=1, padding_mode="reflect"),
+        nn.BatchNorm2d(6),
+        nn.Tanh(),
+        nn.Conv2d(6, 6, 3, padding="same"),
+        nn.BatchNorm2d(6),
+        nn.Tanh(),
+        nn.Conv2d(6, 5, (2, 1), bias=False, dilation=(2, 1), padding="same"),
+        nn.BatchNorm2d(5),
+        nn.Tanh(),
+        *head(5),
+    ),
     "without running statistics": lambda: nn.Sequential(
         nn.Conv2d(4, 6, 3),
         nn.BatchNorm2d(6, track_running_stats=False).eval(),
@@ -158,6 +170,22 @@ def test_votes_are_those_of_autograd_cut_at_each_layer(
     expected = cut_at_layers(make(name), inputs, targets)
     found = example_local(make(name), F.cross_entropy, inputs, targets, also=("log_sum",))
     assert_votes(found.statistics, expected)
+
+
+@pytest.mark.parametrize("name", MIXING)
+def test_the_kernels_count_the_same_votes(name: str) -> None:
+    """They work in single precision, without further sums."""
+    inputs, targets = batch()
+    expected = cut_at_layers(make(name), inputs, targets)
+    found = example_local(make(name).float(), F.cross_entropy, inputs.float(), targets).statistics
+    n_compared = 0
+    for parameter, statistics in found.items():
+        rows = expected[parameter]
+        clear = (rows.abs() > 1e-4 * rows.abs().max()).all(0) & (rows.abs() > 1e-6).all(0)
+        assert torch.equal(statistics.sign_sum[clear], rows.sign().sum(0)[clear].float()), parameter
+        n_compared += int(clear.sum())
+    # Behind a ReLU most examples have gradients of zero.
+    assert n_compared > 0.1 * sum(rows[0].numel() for rows in expected.values())
 
 
 @pytest.mark.parametrize("enough", [1, 4])

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from ilc.gradients import example_local
 from ilc.gradients._example_terms import patches
 from ilc.kernels import _compiled as compiled
-from ilc.kernels import _gpu_products
+from ilc.kernels import _gpu_batch_norm, _gpu_products
 from ilc.kernels._gpu_products import Correction, corrected_signs, sums_and_signs
 
 ABSENT = "triton is not installed (pip install triton, on Linux)"
@@ -150,6 +150,41 @@ def test_the_votes_of_a_network_are_those_of_pytorch(numbers: int, monkeypatch: 
     ours = example_local(model, F.cross_entropy, inputs, targets).statistics
     assert {rows for _, rows in shapes} == {6, 5, 3}  # The layer with groups goes without the kernel.
     assert min(n for n, _ in shapes) == (6 if numbers > 2**9 else 1)
+    for name, statistics in theirs.items():
+        torch.testing.assert_close(ours[name].total, statistics.total)
+        clear = statistics.total.abs() > 1e-6
+        assert torch.equal(ours[name].sign_sum[clear], statistics.sign_sum[clear])
+
+
+@pytest.mark.parametrize("numbers", [2**26, 2**9])
+@pytest.mark.usefixtures("interpreted")
+def test_votes_below_batch_norm_are_those_of_pytorch(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 6, (3, 2), (2, 1), (1, 2), dilation=(1, 2), padding_mode="reflect"),
+        nn.BatchNorm2d(6),
+        nn.ReLU(),
+        nn.Conv2d(6, 5, 3, padding="same", bias=False),
+        nn.BatchNorm2d(5),
+        nn.Flatten(),
+        nn.LazyLinear(3),
+    )
+    inputs, targets = torch.randn(6, 1, 3, 9, 10), torch.arange(6)[:, None] % 3
+    model(inputs[:, 0])
+    monkeypatch.setattr(compiled, "installed", lambda: False)
+    theirs = example_local(model, F.cross_entropy, inputs, targets).statistics
+    seen = []
+
+    def counted(x: Tensor, delta: Tensor, correction: Correction) -> Tensor:
+        seen.append(len(x))
+        return corrected_signs(x, delta, correction)
+
+    monkeypatch.setattr(patches, "_NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(_gpu_products, "usable", lambda x, delta: True)
+    monkeypatch.setattr(_gpu_batch_norm, "usable", lambda x, delta: False)
+    monkeypatch.setattr(_gpu_products, "corrected_signs", counted)
+    ours = example_local(model, F.cross_entropy, inputs, targets).statistics
+    assert seen == [6, 6] if numbers > 2**9 else set(seen) == {1}
     for name, statistics in theirs.items():
         torch.testing.assert_close(ours[name].total, statistics.total)
         clear = statistics.total.abs() > 1e-6

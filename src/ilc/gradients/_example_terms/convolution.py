@@ -47,7 +47,11 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Examp
 
 def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor:
     """The weight's gradient from a whole batch."""
-    x, delta, padding = _prepared(layer, x, delta, wide_type(layer.weight.dtype))
+    return _gradient(layer, *_prepared(layer, x, delta, wide_type(layer.weight.dtype)))
+
+
+def _gradient(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Tensor:
+    """Compute the same from what ``_prepared`` returned."""
     how = (layer.stride, padding, layer.dilation, False, [0] * len(padding), layer.groups)
     weight = layer.weight.detach().to(x.dtype)
     _, gradient, _ = torch.ops.aten.convolution_backward(delta, x, weight, None, *how, (False, True, False))
@@ -112,7 +116,7 @@ def _corrected_signs(
     normalised: Tensor,
 ) -> Tensor:
     """The sum of the signs of the corrected terms, by the kernel."""
-    sum_normed = _channels_last(convolution_gradient(layer, x, normalised))
+    sum_normed = _channels_last(_gradient(layer, x, normalised, padding))
     window = _window(layer, padding)
     signs = corrected_signs(_channels_last(x), _channels_last(delta), window, ones, normed, sum_normed)
     return signs.permute(0, 3, 1, 2).contiguous()
@@ -128,10 +132,8 @@ def _corrected_signs_on_gpu(
     normalised: Tensor,
 ) -> Tensor:
     """Do the same on a GPU."""
-    one_example = x.sum(0, keepdim=True)
-    sum_ones = convolution_gradient(layer, one_example, delta.new_ones(1, *delta.shape[1:]))
-    sum_normed = convolution_gradient(layer, x, normalised)
-    return corrected_signs_on_gpu(layer, x, delta, padding, ones, normed, sum_ones, sum_normed)
+    sum_normed = _gradient(layer, x, normalised, padding)
+    return corrected_signs_on_gpu(layer, x, delta, padding, ones, normed, sum_normed)
 
 
 def _channels_last(values: Tensor) -> Tensor:

@@ -55,18 +55,18 @@ def corrected_signs_on_gpu(
     padding: tuple[int, ...],
     ones: Tensor,
     normed: Tensor,
-    sum_ones: Tensor,
     sum_normed: Tensor,
 ) -> Tensor:
     """The sum of the signs of the corrected terms by the GPU's kernel, for a few examples at a time.
 
-    ``sum_ones`` and ``sum_normed`` are those of a ``BatchNormCorrection``, in the layout of the weight.
+    ``sum_normed`` is that of a ``BatchNormCorrection``, in the layout of the weight.
     """
-    of_ones, of_normed = (values.permute(0, 2, 3, 1).flatten(1) for values in (sum_ones, sum_normed))
+    of_normed = sum_normed.permute(0, 2, 3, 1).flatten(1)
+    of_ones = patches(layer, x.sum(0, keepdim=True), delta, padding)[0, 0].sum(0)
     signs = torch.zeros_like(of_normed)
     for part in _parts(layer, x, delta):
         inputs, gradients = patches(layer, x[part], delta, padding)[:, 0], delta[part].flatten(2).mT
-        correction = _gpu_products.Correction(ones[part], normed[part], of_ones[0], of_normed)
+        correction = _gpu_products.Correction(ones[part], normed[part], of_ones, of_normed)
         signs += _gpu_products.corrected_signs(inputs, gradients, correction)
     return _restored(layer, signs).contiguous()
 
