@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn, optim
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from ilc.aggregators import AgreementRandom, AndMask, Mean
 from ilc.distributed import ONE_PROCESS
@@ -56,6 +57,58 @@ def test_a_step_waits_for_no_number(
         optimizer.step()
     assert operations.seen.total() > 50
     assert not [name for name in operations.seen if any(word in name for word in WAITING)]
+
+
+class Written(TorchDispatchMode):
+    """Writes down the operations, their numbers, and where tensors from outside of the step lie."""
+
+    def __init__(self, batch: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._batch = {tensor.data_ptr(): f"batch {i}" for i, tensor in enumerate(batch)}
+        self._made: dict[int, str] = {}
+        self._kept: list[Any] = []  # Memory that is freed would be used again for something else.
+
+    def __torch_dispatch__(
+        self, operation: Any, types: Sequence[Any], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = operation(*args, **(kwargs or {}))
+        self.lines.append(f"{operation} {[self._shown(each) for each in tree_leaves((args, kwargs))]}")
+        for i, made in enumerate(each for each in tree_leaves(result) if isinstance(each, Tensor)):
+            self._kept.append(made)
+            self._made.setdefault(_storage(made), f"made by {len(self.lines)}, {i}")
+        return result
+
+    def _shown(self, value: Any) -> str:
+        if not isinstance(value, Tensor):
+            return str(value)
+        outside = self._batch.get(value.data_ptr(), f"outside, at {value.data_ptr()}")
+        return f"{self._made.get(_storage(value), outside)}, {tuple(value.shape)}"
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2])
+@pytest.mark.parametrize("gradients", PER_EXAMPLE)
+@pytest.mark.parametrize("norm", ["batch", "group"])
+def test_every_step_does_the_same_with_the_same_memory(
+    norm: str, gradients: str, threshold: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a recorded step would go on with what it saw when it was recorded."""
+    monkeypatch.setattr(_compiled, "installed", lambda: False)
+    model = FastResNet(1, 10, 2, norm)
+    optimizer, aggregator = optim.Adam(model.parameters()), AndMask(threshold, rescale=True)
+    steps = []
+    for _ in range(repeated_step.STEPS_BEFORE + 2):
+        batch = torch.randn(4, 1, 1, 8, 8), torch.randint(10, (4, 1))
+        with Written(batch) as written:
+            backward(model, RISKS["cross_entropy"], *batch, aggregator, gradients)
+        optimizer.step()
+        steps.append(written.lines)
+    assert len(steps[-1]) > 100
+    assert steps[-1] == steps[-2]
 
 
 class Recording:
