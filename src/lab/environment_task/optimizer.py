@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import nn, optim
 
@@ -24,3 +25,15 @@ def build_optimizer(
     # The task's regularizer does the weight decay. AdamW would otherwise add its default one.
     configured: optim.Optimizer = section.build(parameters, kinds=(optim.Optimizer,), weight_decay=0.0)
     return method.optimizer(parameters, configured)
+
+
+def load_optimizer(optimizer: optim.Optimizer, state: dict[str, Any]) -> None:
+    """Continue from a saved state, which may come from another device.
+
+    ``capturable`` says whether the optimizer counts its steps on a GPU. It stays as this run needs it.
+    """
+    groups = [
+        {key: own[key] if key == "capturable" else value for key, value in saved.items()}
+        for own, saved in zip(optimizer.param_groups, state["param_groups"], strict=True)
+    ]
+    optimizer.load_state_dict({**state, "param_groups": groups})

@@ -22,7 +22,7 @@ from lab.environment_task.batches import BatchOptions
 from lab.environment_task.evaluation import evaluate
 from lab.environment_task.fitting import check_fit
 from lab.environment_task.method import TrainingMethod, as_method
-from lab.environment_task.optimizer import build_optimizer
+from lab.environment_task.optimizer import build_optimizer, load_optimizer
 from lab.environment_task.repeated_step import RepeatedStep, Step, StepNumbers, can_be_repeated
 from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
@@ -241,7 +241,7 @@ class EnvironmentTask:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
         self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_optimizer(self.optimizer, state["optimizer"])
         self.scheduler.load_state_dict(state["scheduler"])
         self.method.load_state_dict(state["aggregator"])
         self.sampler.load_state_dict(state["sampler"])

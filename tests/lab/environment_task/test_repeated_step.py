@@ -20,6 +20,7 @@ from ilc.objectives import RISKS
 from lab.environment_task import repeated_step
 from lab.environment_task.method import TrainingMethod
 from lab.environment_task.methods.irm_penalty import IrmPenalty
+from lab.environment_task.optimizer import load_optimizer
 from lab.environment_task.repeated_step import RepeatedStep, StepNumbers, can_be_repeated
 from lab.models import FastResNet
 
@@ -156,6 +157,24 @@ def test_only_equal_steps_on_a_gpu_are_repeated(monkeypatch: pytest.MonkeyPatch)
     assert not asked(method=TrainingMethod(AgreementRandom()))
     assert not asked(method=IrmPenalty(1.0))
     assert not asked(optimizer=optim.SGD(model.parameters(), lr=0.1))
+
+
+@pytest.mark.parametrize("saved_on_gpu", [False, True])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_an_optimizer_continues_on_another_device(repeated: bool, saved_on_gpu: bool) -> None:
+    def adam(capturable: bool) -> optim.Adam:
+        p = nn.Parameter(torch.ones(2))
+        p.grad = torch.ones(2)
+        return optim.Adam([p], capturable=capturable)
+
+    before, after = adam(False), adam(repeated)
+    before.step()
+    before.param_groups[0]["capturable"] = saved_on_gpu
+    load_optimizer(after, before.state_dict())
+    assert after.param_groups[0]["capturable"] == repeated
+    assert next(iter(after.state.values()))["step"] == 1
+    if not repeated:  # On a CPU an optimizer that counts on a GPU refuses to step.
+        after.step()
 
 
 @pytest.mark.gpu
