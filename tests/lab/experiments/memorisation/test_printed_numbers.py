@@ -39,3 +39,36 @@ def test_wider_networks(text: str, root: Path) -> None:
     cost = last["test/accuracy"][0, 0] - last["test/accuracy"][0, 0.2]
     assert f"it costs {cost:.1f} points of test accuracy" in text
     assert len(runs) == 4 and set(runs.seed) == {0}
+
+
+def test_what_to_expect(text: str, root: Path) -> None:
+    """Of each group the range over all its seeds is what is printed."""
+    folder = root / "results" / "memorisation"
+    runs = pd.concat(
+        pd.read_csv(folder / f"{name}_runs.csv").assign(study=name)
+        for name in ("number_of_images", "random_labels", "random_labels_wide")
+    )
+    runs = runs[(runs.stopped != "pending") & (runs["dataset.label_noise"] == 1)]
+    runs["images"] = runs["dataset.n_environments"].fillna(50_000)
+    masked = runs[runs["aggregator.agreement_threshold"] == 0.2]
+    fitted = 100 * masked.set_index(["model.width", "images", "epoch"])["train/accuracy"].sort_index()
+
+    def of(width: int, images: int, epochs: int = 40) -> list[float]:
+        return sorted(fitted[width, images, epochs])
+
+    few = runs[(runs.images == 800) & runs["model.width"].isin([8, 16])]
+    assert (few["train/accuracy"] >= 0.99).all()
+    assert set(few["aggregator.agreement_threshold"]) == {0, 0.2}
+    assert "fit 99 % or more of the random labels, as plain training does" in text
+    low, high = of(8, 4800)[0], of(8, 4800)[-1]
+    assert f"width 8 still fits {low:.0f} to {high:.0f} %" in text
+    all_images = [of(width, 50_000, epochs) for width, epochs in ((4, 40), (8, 80), (16, 80))]
+    assert [len(each) for each in all_images] == [1, 1, 1]
+    words = "{:.1f}, {:.1f} and {:.1f} %".format(*(each[0] for each in all_images))
+    assert f"holds widths 4, 8 and 16 at {words}" in text
+    parameters = masked.groupby("model.width").parameters.first()
+    wide = 50_000 / parameters[16]
+    assert f"fits {all_images[2][0]:.1f} % at {wide:.2f} images per parameter" in text
+    narrow = of(4, 2400)
+    words = f"width 4 fits {narrow[0]:.0f} to {narrow[-1]:.0f} % at {2400 / parameters[4]:.2f}"
+    assert words in text
