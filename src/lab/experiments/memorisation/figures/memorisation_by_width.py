@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lab.experiments.memorisation.figures.figure8_epochs import PANELS
 from lab.experiments.memorisation.results import (
     NOISE,
     THRESHOLD,
@@ -25,11 +26,6 @@ from lab.figures.style import as_percent, new_figure, stamp
 WIDE = "random_labels_wide"
 WIDTH = "model.width"
 COLORS = {8: "#0072B2", 16: "#009E73", 32: "#CC79A7", 64: "#D55E00"}
-PANELS = (
-    (1.0, "train/accuracy", "random labels, training set"),
-    (0.0, "train/accuracy", "true labels, training set"),
-    (0.0, "test/accuracy", "true labels, test set"),
-)
 LINES = ((0.2, "-", "mask at 0.2"), (0.0, ":", "plain"))
 
 
