@@ -62,7 +62,7 @@ DATES = {
     "memorisation/random_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
     "memorisation/true_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
     "memorisation/wrong_labels": RuleDate("2026-11-25", NO_RUN, FEW_SEEDS),
-    "ood_bench/published_table": RuleDate(TODAY, NO_RUN),
+    "ood_bench/published_table": RuleDate(TODAY, TODAY),
     "skip_intervals/comparison": RuleDate(TODAY),
     "spirals/accuracy": RuleDate(TODAY),
     "spirals/configuration": RuleDate(TODAY),

@@ -72,3 +72,28 @@ def test_what_to_expect(text: str, root: Path) -> None:
     narrow = of(4, 2400)
     words = f"width 4 fits {narrow[0]:.0f} to {narrow[-1]:.0f} % at {2400 / parameters[4]:.2f}"
     assert words in text
+
+
+def test_other_methods(text: str, root: Path) -> None:
+    folder = root / "results" / "memorisation"
+    runs = pd.concat(pd.read_csv(folder / f"{name}_runs.csv") for name in ("baselines", "default"))
+
+    def of(experiment: str, aggregator: str, noise: float, key: str) -> str:
+        own = runs[(runs.experiment == experiment) & (runs.aggregator == aggregator)]
+        own = own[(own["dataset.label_noise"] == noise) & (own["aggregator.agreement_threshold"] != 0)]
+        values = 100 * own[key]
+        assert len(values) == 3
+        return f"{values.median():.1f} % ({values.min():.1f} to {values.max():.1f})"
+
+    def fitted(aggregator: str) -> tuple[str, str]:
+        return (
+            of("cifar_random_labels", aggregator, 1, "train/accuracy"),
+            of("cifar_label_noise", aggregator, 0.25, "train/accuracy_mislabeled"),
+        )
+
+    random, wrong = fitted("gradient_agreement")
+    assert f"filtering fits {random} of the random labels and {wrong} of the wrong ones" in text
+    random, wrong = fitted("micro_batch_median")
+    assert f"the median of micro-batches {random} and {wrong}" in text
+    random, wrong = (each.partition(" (")[0] for each in fitted("and_mask"))
+    assert f"fits {random} and {wrong}." in text
