@@ -61,7 +61,7 @@ DATES = {
     "lora_domains/masks": RuleDate(TODAY, TODAY),
     "memorisation/random_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
     "memorisation/true_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
-    "memorisation/wrong_labels": RuleDate("2026-11-25", NO_RUN, FEW_SEEDS),
+    "memorisation/wrong_labels": RuleDate("2026-11-25", TODAY, FEW_SEEDS),
     "ood_bench/published_table": RuleDate(TODAY, TODAY),
     "skip_intervals/comparison": RuleDate(TODAY),
     "spirals/accuracy": RuleDate(TODAY),

@@ -35,14 +35,14 @@ def example_local(
     that case they compare as follows with the exact mask:
 
     - ``per_example`` (this function): gradient of the example's own risk, batch statistics followed one
-      layer; overlap .57, keeps .10.
-    - ``per_example_share`` (``example_share``): a term of the batch gradient; overlap .12, keeps .35.
+      layer; overlap .54, keeps .12.
+    - ``per_example_share`` (``example_share``): a term of the batch gradient; overlap .13, keeps .38.
     - ``per_example_loss`` (``example_loss``): dr_i/dw, the exact vote of the authors; N backward passes,
-      keeps .10.
+      keeps .12.
 
     The overlap is what both masks keep, divided by what at least one keeps. It was measured at threshold 0.2
-    on weights of convolutions and linear layers: FastResNet of width 8, batches of 80 procedural images of 32
-    x 32, random labels, means of steps 60 and 180, one seed. On 16 x 16 random images it is .48 to .52.
+    on weights of convolutions and linear layers: FastResNet of width 8, batches of 80 of the embedded images,
+    random labels, means over 30 steps of the first 1,200, one seed (``scripts/study.py votes``).
 
     The mean and the deviation of BatchNorm connect the risk of example i with all examples. This way follows
     the connection exactly into the BatchNorm where it happens and into the weights of the convolution or

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ilc.gradients import example_local
 from lab.experiments.memorisation import thumbnail
 
 
@@ -97,3 +98,21 @@ def test_other_methods(text: str, root: Path) -> None:
     assert f"the median of micro-batches {random} and {wrong}" in text
     random, wrong = (each.partition(" (")[0] for each in fitted("and_mask"))
     assert f"fits {random} and {wrong}." in text
+
+
+def test_which_vote(text: str, root: Path) -> None:
+    votes = pd.read_csv(root / "results" / "memorisation" / "votes.csv")
+    assert set(votes.step) == set(range(0, 1200, 40)) and set(votes.seed) == {0}
+    at = votes[votes.threshold == 0.2].groupby("label_noise").mean(numeric_only=True)
+    random, true = at.loc[1], at.loc[0]
+    kept = f"{random.kept_share_exact:.2f}"
+    assert f"{random.kept_share_local:.2f}" == kept and f"exact one ({kept} each)" in text
+    local = f"is {random.overlap_local:.2f} on average, and the cosine between the masked gradients "
+    assert local + f"{random.cosine_local:.2f}." in text
+    assert f"On true labels they are {true.overlap_local:.2f} and {true.cosine_local:.2f}." in text
+    share = f"further away: {random.overlap_share:.2f} and {random.cosine_share:.2f} on random labels, "
+    assert share + f"{true.overlap_share:.2f} and {true.cosine_share:.2f} on true ones" in text
+    docstring = " ".join((example_local.__doc__ or "").split())
+    for vote in ("local", "share"):
+        numbers = f"overlap {random[f'overlap_{vote}']:.2f}, keeps {random[f'kept_share_{vote}']:.2f}."
+        assert numbers.replace("0.", ".") in docstring
