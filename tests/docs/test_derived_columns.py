@@ -16,6 +16,7 @@ TELLS = re.compile(r" - | / |\bratio|difference|\bminus\b|per parameter|\bx plai
 ELSEWHERE = {
     "last, minus training error": "the training error is in no column; the table is made from the CSV",
     "ratio (quartiles)": "the median of the ratios of neighbouring steps",
+    "test, highest minus last": "each seed's own difference; the columns hold medians over the seeds",
     "step, x plain": "the milliseconds are in no column; the table is made from the CSV",
     "of which difference of the training risks": "the two risks are in no column",
     "inconsistency / ε": "epsilon is a constant of the table",
