@@ -46,7 +46,7 @@ def test_what_to_expect(text: str, root: Path) -> None:
     """Of each group the range over all its seeds is what is printed."""
     folder = root / "results" / "memorisation"
     runs = pd.concat(
-        pd.read_csv(folder / f"{name}_runs.csv").assign(study=name)
+        pd.read_csv(folder / f"{name}_runs.csv")
         for name in ("number_of_images", "random_labels", "random_labels_wide")
     )
     runs = runs[(runs.stopped != "pending") & (runs["dataset.label_noise"] == 1)]
