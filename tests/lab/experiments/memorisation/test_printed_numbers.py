@@ -42,6 +42,21 @@ def test_wider_networks(text: str, root: Path) -> None:
     assert len(runs) == 4 and set(runs.seed) == {0}
 
 
+def test_label_noise(text: str, root: Path) -> None:
+    curves = pd.read_csv(root / "results" / "memorisation" / "label_noise_curves.csv")
+    assert set(curves.seed) == {0} and len(curves.groupby(["aggregator", "optimizer.lr"])) == 2
+    keys = ["train/accuracy_mislabeled", "test/accuracy"]
+    curve = {name: 100 * of.set_index("epoch")[keys] for name, of in curves.groupby("aggregator")}
+    mask, plain = curve["and_mask"], curve["mean"]
+    wrong, right = (f"{mask[key].loc[80]:.1f} % {{}} {plain[key].loc[80]:.1f} %" for key in keys)
+    assert wrong.format("of the wrong labels and plain training") in text
+    assert right.format("test accuracy and plain training at") in text
+    best = plain["test/accuracy"].idxmax()
+    assert plain["test/accuracy"][best] > mask["test/accuracy"].max()
+    assert f"it reaches {plain['test/accuracy'][best]:.1f} % at epoch {best:.0f}" in text
+    assert f"fits {plain[keys[0]][best]:.1f} % of the wrong labels" in text
+
+
 def test_what_to_expect(text: str, root: Path) -> None:
     """Of each group the range over all its seeds is what is printed."""
     folder = root / "results" / "memorisation"
