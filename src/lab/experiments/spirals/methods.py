@@ -46,14 +46,14 @@ RUNS = Path("spirals/methods")
 TRIALS = Path("spirals/search/spirals")
 
 
-def read_methods(results: Path, kind: str) -> pd.DataFrame:
+def read_methods(results: Path, kind: str, folder: Path = RUNS) -> pd.DataFrame:
     """Return the ``runs`` or ``curves`` of every method with its best configuration.
 
     The column ``method`` names the method. A run that diverged has learned nothing, so its accuracies are
     set to chance.
     """
     tables = [
-        pd.read_csv(results / RUNS / f"{name}_{kind}.csv").assign(method=label)
+        pd.read_csv(results / folder / f"{name}_{kind}.csv").assign(method=label)
         for name, label in METHODS.items()
     ]
     return pd.concat(tables, ignore_index=True).fillna({"train/accuracy": CHANCE, "test/accuracy": CHANCE})

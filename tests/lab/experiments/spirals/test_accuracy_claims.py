@@ -21,9 +21,11 @@ from lab.experiments.spirals.methods import (
 )
 from lab.experiments.spirals.readings import CHOSEN
 from lab.experiments.spirals.three_revolutions import (
+    MORE_OF_THREE,
     RUNS_OF_THREE,
     THREE,
     TRIALS_OF_THREE,
+    WHOLE_RUNS,
     runs_at,
     trials_at,
 )
@@ -31,26 +33,31 @@ from lab.figures.claims import Claim
 from lab.runs.search.search_file import load_definition
 
 AT_CHANCE, GOOD, SPREAD = 0.505, 0.995, 0.005
+PENDING = pd.DataFrame({"seed": [50], "stopped": ["pending"]})
 
 
 def _write(folder: Path, test: dict[str, float], lucky: dict[str, int], at_three: float = 0.0) -> None:
     """Three seeds per method with this test accuracy, of forty trials so many perfect ones, at both settings.
 
-    At three revolutions accuracies are higher by ``at_three``.
+    At three revolutions accuracies are higher by ``at_three``. The runs with more epochs and seeds are
+    pending.
     """
-    for path in (RUNS, TRIALS, RUNS_OF_THREE.parent):
+    for path in (RUNS, WHOLE_RUNS, TRIALS, RUNS_OF_THREE.parent):
         (folder / path).mkdir(parents=True, exist_ok=True)
     old_runs, old_trials = [], []
     for name, label in METHODS.items():
         around = [test[label] + off for off in (-SPREAD, 0, SPREAD)]
         runs = pd.DataFrame({"seed": range(3), "train/accuracy": 1.0, "test/accuracy": around})
         runs.to_csv(folder / RUNS / f"{name}_runs.csv", index=False)
+        PENDING.to_csv(folder / WHOLE_RUNS / f"{name}_runs.csv", index=False)
         old_runs.append(runs.assign(method=name, **{"test/accuracy": runs["test/accuracy"] + at_three}))
         values = [1.0 if i < lucky.get(label, 0) else 0.5 for i in range(40)]
         failed = pd.DataFrame({"state": ["FAIL"], "test/accuracy": [float("nan")]})
         trials = pd.concat([pd.DataFrame({"state": "COMPLETE", "test/accuracy": values}), failed])
         trials.to_csv(folder / TRIALS / f"{name}_trials.csv", index=False)
         old_trials.append(trials.assign(method=name))
+    for path in MORE_OF_THREE.values():
+        PENDING.to_csv(folder / path, index=False)
     pd.concat(old_runs).to_csv(folder / RUNS_OF_THREE, index=False)
     pd.concat(old_trials).to_csv(folder / TRIALS_OF_THREE, index=False)
 
@@ -70,6 +77,30 @@ def test_as_published(tmp_path: Path) -> None:
     assert "AND-mask + L1: 12 of 40 trials, then 3 of 3 seeds" in robust.ours
     assert "IRM 50.5 (50.0 to 51.0), n = 3" in baselines.ours
     assert "With 3 revolutions and 93 epochs: no regulariser" in baselines.ours
+    assert all(
+        claim.ours.endswith("12 of 12 runs with more epochs and seeds are pending.")
+        for claim in (masks, baselines)
+    )
+
+
+def test_whole_training_is_judged_when_all_its_runs_are_done(tmp_path: Path) -> None:
+    _write(tmp_path, _as_published(), {})
+    paths = [WHOLE_RUNS / f"{name}_runs.csv" for name in METHODS] + list(MORE_OF_THREE.values())
+    for path in paths:
+        below = 0.2 if path.stem == "and_mask_runs" and path.parent == WHOLE_RUNS else 0.0
+        good = GOOD if "and_mask" in path.stem else AT_CHANCE
+        tests = [good - below + off for off in (-SPREAD, 0, SPREAD)]
+        assert "pending" in _claims(tmp_path)[0].ours
+        done = {"seed": range(10, 13), "stopped": "completed", "train/accuracy": 1.0, "test/accuracy": tests}
+        pd.DataFrame(done).to_csv(tmp_path / path, index=False)
+    masks, baselines, _ = _claims(tmp_path)
+    assert masks.verdict == (
+        "in part: reproduced with 2 revolutions and 46 epochs; in part with 2 revolutions and 93 epochs (for "
+        "AND-mask + L1 and AND-mask + L2); reproduced with 3 revolutions and 93 epochs"
+    )
+    assert baselines.verdict == "reproduced" and "pending" not in masks.ours
+    counts = runs_at(tmp_path, THREE).groupby("method").seed.nunique()
+    assert counts["AND-mask"] == counts["AND-mask + L1"] == 6 and counts["AND-mask + L2"] == 3
 
 
 def test_a_seed_that_diverged_counts(tmp_path: Path) -> None:
@@ -80,7 +111,8 @@ def test_a_seed_that_diverged_counts(tmp_path: Path) -> None:
     pd.concat([runs, diverged]).to_csv(path, index=False)
     masks, _, robust = _claims(tmp_path)
     assert masks.verdict == (
-        "in part: in part with 2 revolutions (for AND-mask and AND-mask + L1); reproduced with 3 revolutions"
+        "in part: in part with 2 revolutions and 46 epochs (for AND-mask and AND-mask + L1); "
+        "reproduced with 3 revolutions and 93 epochs"
     )
     assert "3 of 7 seeds" in robust.number
 
@@ -95,8 +127,8 @@ def test_nothing_works(tmp_path: Path) -> None:
     masks, baselines, robust = (claim.verdict for claim in _claims(tmp_path))
     assert masks == robust == "not reproduced"
     assert baselines == (
-        "not reproduced: with 2 revolutions 7 of 7 are above chance, by at most 20.0 points; with 3 "
-        "revolutions 7 of 7 are above chance, by at most 30.0 points"
+        "not reproduced: with 2 revolutions and 46 epochs 7 of 7 are above chance, by at most 20.0 points; "
+        "with 3 revolutions and 93 epochs 7 of 7 are above chance, by at most 30.0 points"
     )
 
 
