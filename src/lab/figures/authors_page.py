@@ -50,7 +50,8 @@ SECTIONS: tuple[tuple[str, str, Callable[[Claim], bool]], ...] = (
     ),
     (
         "Undecided statements",
-        "The runs are done, and they are too few to tell.",
+        "The runs are done and do not tell. They are too few, they differ too much, or what would decide did "
+        "not occur.",
         lambda claim: claim.kind == "undecided",
     ),
     (

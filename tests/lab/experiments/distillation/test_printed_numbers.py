@@ -166,4 +166,4 @@ def test_forgetting_without_a_teacher(text: str, root: Path) -> None:
     over = curves(root / "results", "labels")
     rows = over[(over.row == "no_teacher") & (over["dataset.logits_factor"] == 1)]
     middle = rows.groupby("step")["test/kl"].median()
-    assert middle.idxmin() <= 50 and "forgets within 50 steps" in text
+    assert middle.idxmin() <= 50 and "rises again after at most 50 steps" in text
