@@ -50,8 +50,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Claim], bool]], ...] = (
     ),
     (
         "Undecided statements",
-        "The runs are done and do not tell. They are too few, they differ too much, or what would decide did "
-        "not occur.",
+        "The runs are done and do not tell: they are too few, they differ too much, or none can decide.",
         lambda claim: claim.kind == "undecided",
     ),
     (

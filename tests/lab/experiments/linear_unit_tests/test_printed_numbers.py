@@ -116,8 +116,8 @@ def test_mgda(text: str, root: Path) -> None:
     said = f"{mgda.min():.2f} to {mgda.max():.2f} (the AND-mask {mask.min():.2f} to {mask.max():.2f})"
     assert said in text
     assert (mgda < runs.drop(index="MGDA").min()).all()
-    same = f"On these seeds it has {runs.loc['UPGrad'].mean():.2f} and plain training {runs.loc['mean'].mean():.2f}"
-    assert f"{same}, so it is no better." in text
+    upgrad, plain = runs.loc["UPGrad"].mean(), runs.loc["mean"].mean()
+    assert f"On these seeds it has {upgrad:.2f} and plain training {plain:.2f}, so it is no better." in text
     assert "has the lowest error of all on turned 1s, on each of its five data seeds" in text
 
 
