@@ -50,7 +50,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Claim], bool]], ...] = (
     ),
     (
         "Undecided statements",
-        "The runs are done, and they are too few to tell.",
+        "The runs are done and do not tell: they are too few, they differ too much, or none can decide.",
         lambda claim: claim.kind == "undecided",
     ),
     (

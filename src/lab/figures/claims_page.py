@@ -27,7 +27,7 @@ in that file. Tests feed each rule made-up numbers for each outcome that it can 
 | in part | A part holds, or it holds on other data, at another setting or after a correction. |
 | not reproduced | Our runs contradict it. |
 | refuted | It is a mathematical statement, and a counterexample or a calculation shows that it is false. |
-| undecided | The runs are too few to tell. |
+| undecided | The runs do not tell: they are too few, they differ too much, or none can decide. |
 | pending | Runs that decide it are still missing. |
 
 - **Several comparisons.** The comparisons of one claim share a level of {LEVEL:g} by Holm's method,

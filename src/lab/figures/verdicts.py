@@ -16,7 +16,7 @@ KINDS = ("reproduced", "in part", "not reproduced", "refuted", "undecided", "pen
 - ``in part``: a part of it holds, or it holds on other data, at another setting or after a correction.
 - ``not reproduced``: our runs contradict it.
 - ``refuted``: it is a mathematical statement, and a counterexample or a calculation shows that it is false.
-- ``undecided``: the runs are too few to tell.
+- ``undecided``: the runs do not tell: they are too few, they differ too much, or none can decide.
 - ``pending``: runs that decide it are still missing.
 """
 

@@ -16,7 +16,7 @@ LOOKS_AT = {
 def selected(curve: pd.DataFrame, rule: str) -> pd.Series:
     """Return the row that a rule of ``LOOKS_AT`` chooses from one run's curve, which is sorted by step.
 
-    Every run was made once, with the rule ``last``. Its curve shows what the other rules would have reported.
+    Every run was made once, with one rule. Its curve shows what the other rules would have reported.
     """
     columns = {
         "last": ["step"],

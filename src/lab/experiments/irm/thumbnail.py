@@ -1,4 +1,4 @@
-"""Test accuracy on Colored MNIST by step: IRM, plain training, the AND-mask, and the ideal of 75 %."""
+"""Test accuracy by step on Colored MNIST with 5,000 images: three methods, 20 seeds, the ideal of 75 %."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ROWS = {
 
 
 def accuracies(results: Path) -> pd.DataFrame:
-    """Return the test accuracy in per cent, a row per seed and a column per method of ``ROWS``."""
+    """Return the test accuracy as a share, a row per seed and a column per method of ``ROWS``."""
     runs = pd.read_csv(results / FOLDER / RUNS)
     table = runs.pivot(index="seed", columns="aggregator", values="test/accuracy")
-    return 100 * table[list(ROWS)]
+    return table[list(ROWS)]

@@ -1,4 +1,4 @@
-"""Random labels of Fashion-MNIST: plain training fits all of them, the AND-mask fits a third."""
+"""Random labels of 9,600 images of Fashion-MNIST: plain training fits 100 %, the AND-mask 33 % (medians)."""
 
 from __future__ import annotations
 

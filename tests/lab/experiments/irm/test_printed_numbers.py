@@ -8,6 +8,7 @@ import pandas as pd
 
 from docs.page_text import whole
 from lab.experiments.irm.claims.stability import PLAIN_FIRST
+from lab.experiments.irm.cue import COWS, LABEL_NOISE, THRESHOLD, read_cue
 from lab.experiments.irm.results import EXPLAINER_WEIGHTS, colored_runs, stability_runs
 from lab.experiments.irm.selection import selected
 
@@ -40,6 +41,19 @@ def test_stability(text: str, root: Path) -> None:
     assert "No seed of a late schedule collapses." in text
     small = counts.plain[[f"constant {weight}" for weight in (1, 10, 100)]]
     assert small.min() > 10 and "At the weights 1 to 100 most seeds end as plain training does." in text
+
+
+def test_cows_and_camels(text: str, root: Path) -> None:
+    cows = read_cue(root / "results")
+    cows = cows[cows[LABEL_NOISE] == COWS]
+    assert set(cows[THRESHOLD].value_counts()) == {10} and "medians of 10 seeds" in text
+    medians = cows.groupby(THRESHOLD)[["train/accuracy", "test/accuracy"]].median()
+    test, train = medians["test/accuracy"], medians["train/accuracy"]
+    assert f"its test accuracy is {whole(test[0.0])} %." in text
+    assert test[:0.5].is_monotonic_decreasing and "at 0.5 the test accuracy is" in text
+    assert f"is {whole(test[0.5])} %, and a prediction by the colour alone is right in" in text
+    assert {whole(value) for value in train[0.7:]} == {"51"}
+    assert "From 0.7 on the training accuracy is 51 %" in text
 
 
 def test_the_linear_example(text: str, root: Path) -> None:

@@ -116,6 +116,8 @@ def test_mgda(text: str, root: Path) -> None:
     said = f"{mgda.min():.2f} to {mgda.max():.2f} (the AND-mask {mask.min():.2f} to {mask.max():.2f})"
     assert said in text
     assert (mgda < runs.drop(index="MGDA").min()).all()
+    upgrad, plain = runs.loc["UPGrad"].mean(), runs.loc["mean"].mean()
+    assert f"On these seeds it has {upgrad:.2f} and plain training {plain:.2f}, so it is no better." in text
     assert "has the lowest error of all on turned 1s, on each of its five data seeds" in text
 
 
@@ -129,4 +131,7 @@ def test_turned_inputs(text: str, root: Path) -> None:
     assert "On 1s the masks by component lose a third of their gain" in text
     assert "On 3s they lose all of it half way, and end a little worse than plain training." in text
     worse = errors["1s", 1].drop("mean") > errors["1s", 1]["mean"]
-    assert list(worse[worse].index) == ["v_rex"]
+    assert (
+        list(worse[worse].index) == ["v_rex"]
+        and "V-REx, at a penalty that was not searched, is worse" in text
+    )

@@ -45,8 +45,9 @@ def test_before_the_feedback(text: str, over: pd.DataFrame) -> None:
     adaptive, two = of["adaptive"], of["fixed_2"]
     seeds = {name: f"{tenths(of[name].min())} to {tenths(of[name].max())}" for name in of}
     assert (
-        f"right for {tenths(adaptive.mean())} % (seeds {seeds['adaptive']}), steps of two frames for "
-        f"{tenths(two.mean())} % ({seeds['fixed_2']}), of three for {tenths(of['fixed_3'].mean())} %."
+        f"right in {tenths(adaptive.mean())} % of the rollouts of adaptive skips (seeds "
+        f"{seeds['adaptive']}), {tenths(two.mean())} % of those of two frames ({seeds['fixed_2']}), and "
+        f"{tenths(of['fixed_3'].mean())} % of those of three frames."
     ) in text
     silent = early["adaptive_without_exploration"].mean()
     assert f"is better ({tenths(silent)} %)" in text and silent > adaptive.mean()

@@ -91,6 +91,15 @@ def test_trials_and_new_seeds(text: str, results: Path) -> None:
     others = max(value for name, value in best_of.items() if name != "irm")
     said = f"{tenths(best_of['irm'])} % test accuracy (IRM; the others at most {tenths(others)})"
     assert f"The best of {n} trials has {said}" in text
+    memorised = {name: int((trials.stopped == "memorised").sum()) for name, trials in best.items()}
+    assert f"It ended {sum(memorised.values())} of the {n} trials of baselines" in text
+    assert memorised["batch_norm"] == 100 and "among them all of BatchNorm." in text
+    assert set(runs[runs.method == METHODS["batch_norm"]].stopped) == {"memorised"}
+    highest = {name: trials.loc[trials["test/accuracy"].idxmax()] for name, trials in best.items()}
+    assert {trial.optimizer for trial in highest.values()} == {"sgd"}
+    fitted = {name: trial["train/accuracy"] for name, trial in highest.items()}
+    assert f"That of BatchNorm ends by the paper's rule at {whole(fitted.pop('batch_norm'))} %." in text
+    assert f"with at most {whole(max(fitted.values()))} % training accuracy" in text
 
 
 def test_joint_searches(text: str, results: Path) -> None:

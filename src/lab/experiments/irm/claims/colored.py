@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.experiments.irm.results import colored_runs
+from lab.experiments.irm.selection import LOOKS_AT
 from lab.experiments.irm.verdicts import LIMIT, judged, most
 from lab.figures.claims import Claim
 from lab.figures.style import data_sources, median_and_range
@@ -86,7 +87,8 @@ def _words(runs: pd.DataFrame, test: dict[str, pd.Series]) -> str:
             f" IRM is above chance and nearer to the oracle than to plain training in {is_left.sum()} of "
             f"{len(is_left)} seeds."
         )
+    chosen = " and ".join(LOOKS_AT[rule] for rule in runs.selection.unique())
     return (
-        f"Test accuracy in %: {each}.{left} The numbers are medians and ranges over n = {seeds} seeds. The "
-        f"rule of selection is: {', '.join(runs.selection.unique())}. The data are {data_sources(runs)}."
+        f"Test accuracy in %: {each}.{left} The numbers are medians and ranges over n = {seeds} seeds. In "
+        f"each run the evaluation is chosen on {chosen}. The data are {data_sources(runs)}."
     )

@@ -49,9 +49,9 @@ def claims(results: Path) -> list[Claim]:
             claim="If all inputs of the linear unit tests are turned by one rotation, the AND-mask loses a "
             "part of its gain over plain training, because it votes by component.",
             paper="",
-            ours=f"Test errors of the AND-mask with Adam and of plain training, without and with the "
-            f"benchmark's rotation: {each}. The gain that is lost is {shares}. Means over n = {n} data "
-            "seeds, the best of 20 draws by validation error.",
+            ours=f"The test errors of plain training and of the AND-mask with Adam, before and after the "
+            f"benchmark's rotation, are: {each}. The gain that is lost is {shares}. The numbers are means "
+            f"over n = {n} data seeds, for the best of 20 draws by validation error.",
             number=f"{shares} of the gain lost on {' and '.join(PROBLEMS)}",
             verdict=rotation_rule({problem: e.lost for problem, e in found.items()}, n),
             finding=True,

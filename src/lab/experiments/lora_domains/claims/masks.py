@@ -45,7 +45,8 @@ PAIRS = (
 def claims(results: Path) -> list[Claim]:
     """Return three findings from ``lora_domains/lora_runs.csv``: paired differences over the seeds."""
     table = accuracies(results)
-    differences = [(table[one] - table[other]).tolist() for _, _, one, other in PAIRS]
+    differences = [(100 * (table[one] - table[other])).tolist() for _, _, one, other in PAIRS]
+    percent = {name: f"{100 * mean:.2f}" for name, mean in table.mean().items()}
     found = []
     for (short, claim, one, other), own, said in zip(PAIRS, differences, verdicts(differences), strict=True):
         low, high = mean_interval(own)
@@ -54,12 +55,13 @@ def claims(results: Path) -> list[Claim]:
                 short=short,
                 claim=f"{claim}.",
                 paper="",
-                ours=f"Test accuracy {table[one].mean():.1f} and {table[other].mean():.1f} %, difference "
-                f"{np.mean(own):+.1f} points, 95 % interval {low:+.1f} to {high:+.1f} (paired t, n = "
-                f"{len(own)} seeds). Plain LoRA has {table.plain.mean():.1f} %, the model that is not "
-                f"fine-tuned {table.not_fine_tuned.mean():.1f} %, the oracle {table.random_codes.mean():.1f} "
-                "%. Digits of scikit-learn, eight trials for each method, selection by a held-out domain.",
-                number=f"{np.mean(own):+.1f} points",
+                ours=f"The test accuracies are {percent[one]} and {percent[other]} %. The difference is "
+                f"{np.mean(own):+.2f} points, with a 95 % interval of {low:+.2f} to {high:+.2f} (paired t, n "
+                f"= {len(own)} seeds). Plain LoRA has {percent['plain']} %, the model that is not fine-tuned "
+                f"{percent['not_fine_tuned']} %, and the oracle {percent['random_codes']} %. The data are "
+                "digits of scikit-learn. Each method had eight trials, and a held-out domain chose the best "
+                "one.",
+                number=f"{np.mean(own):+.2f} points",
                 verdict=said,
                 finding=True,
             )

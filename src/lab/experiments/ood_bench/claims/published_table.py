@@ -12,6 +12,7 @@ from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs, progress_in_words
 from lab.figures.style import data_sources
 
+NO_TRIAL = "No trial has all its draws yet, so there is no accuracy to compare."
 N_PUBLISHED = sum(bool(row.theirs) for row in ROWS.values()) + len(NOT_HERE)
 
 
@@ -29,11 +30,11 @@ def claims(results: Path, numbers: Path = PUBLISHED) -> list[Claim]:
     number = f"{agree} of {len(found)} rows agree" if found else "no published number read"
     claim = Claim(
         short="OoD-Bench's table of Colored MNIST comes out",
-        claim="Colored MNIST as OoD-Bench runs it: test accuracies of its algorithms, 20 draws of options "
-        "x 3 trials each",
-        paper=f"{N_PUBLISHED} algorithms of DomainBed (arXiv 2106.03721), "
-        + (f"{len(known)} of their numbers known here" if len(known) else "a table that we could not read"),
-        ours=_ours(table, done) if len(done) else "no number yet",
+        claim="On Colored MNIST as OoD-Bench runs it, our test accuracies of its algorithms agree with the "
+        "published ones (20 draws of the options x 3 trials each).",
+        paper=f"There is a table of {N_PUBLISHED} algorithms of DomainBed (arXiv 2106.03721). "
+        + (f"We know {len(known)} of its numbers." if len(known) else "We could not read it."),
+        ours=_ours(table, done) if len(done) else "There is no number yet.",
         number=number_of_runs(words) if words else number,
         verdict=f"pending: {words}"
         if words
@@ -76,5 +77,5 @@ def _ours(table: pd.DataFrame, done: pd.DataFrame) -> str:
     each = ", ".join(
         f"{ROWS[line.row].label} {line.accuracy:.1f} ± {line.error:.1f}" for _, line in some.iterrows()
     )
-    words = each or "no trial is finished"
-    return f"test accuracy in per cent, selection: test_domain (oracle): {words}; {data_sources(done)}"
+    words = f"Test accuracy in %, selected on the test domain (oracle): {each}." if each else NO_TRIAL
+    return f"{words} The data are {data_sources(done)}."
