@@ -84,7 +84,7 @@ def _by_kernel(
     """Signs only: the caller computes the total itself."""
     statistics = GradientStatistics.zeros(parameter)
     statistics.n_environments = n
-    statistics.sign_sum = corrected_signs(correction.ones, correction.normed, correction.normalised)
+    statistics.sign_sum = corrected_signs(correction.ones, correction.normed, correction.of_normed())
     correction.rescale(statistics)
     return statistics
 
