@@ -60,7 +60,7 @@ class GramWeights(Weighting):
     def _weights_of(self, gram: Tensor) -> Tensor:
         try:
             weights: Tensor = self._weighting(gram)
-        except torch.linalg.LinAlgError:
+        except RuntimeError:  # LinAlgError is one.
             if bool(gram.isfinite().all()):
                 raise
             return gram[0] * torch.nan  # So that it stays visible in the update.

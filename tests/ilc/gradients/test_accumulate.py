@@ -266,5 +266,5 @@ def test_environments_after_the_block_are_refused() -> None:
     model = make(nn.Identity())
     with accumulate(Mean()) as votes:
         votes.backward(model, F.cross_entropy, *batch())
-    with pytest.raises(UserError, match="the block of ilc.accumulate has ended"):
+    with pytest.raises(UserError, match="further environments would have no vote"):
         votes.backward(model, F.cross_entropy, *batch())

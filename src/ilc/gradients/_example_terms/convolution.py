@@ -112,8 +112,8 @@ def _corrected_signs(
     sum_normed: Tensor,
 ) -> Tensor:
     """The sum of the signs of the corrected terms, by the kernel."""
-    values = (_channels_last(each) for each in (x, delta))
-    signs = corrected_signs(*values, _window(layer, padding), ones, normed, _channels_last(sum_normed))
+    x, delta, sum_normed = (_channels_last(values) for values in (x, delta, sum_normed))
+    signs = corrected_signs(x, delta, _window(layer, padding), ones, normed, sum_normed)
     return signs.permute(0, 3, 1, 2).contiguous()
 
 

@@ -102,7 +102,7 @@ def _add(  # noqa: PLR0912
 def _options_of(value: Any) -> dict[str, Any]:
     """The attributes of a namespace or a dataclass."""
     if hasattr(value, "__dict__"):
-        return vars(value)
+        return dict(vars(value))
     return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
