@@ -47,6 +47,9 @@ class Aggregator:
     needs_environments: ClassVar[bool] = True
     """Whether the result depends on which environment an example belongs to."""
 
+    follows_scale: ClassVar[bool] = True
+    """Whether a factor on all losses is a factor on the update, as a ``GradScaler`` expects."""
+
     @property
     def is_mean(self) -> bool:
         """Whether ``combine`` returns the mean, whatever the votes are."""

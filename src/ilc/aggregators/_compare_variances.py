@@ -16,6 +16,8 @@ class CompareVariances(JointAggregator):
     environment, in order and with its graph.
     """
 
+    follows_scale = False
+
     def __init__(self, penalty_weight: float, memory: float) -> None:
         self.penalty_weight, self.memory = penalty_weight, memory
         self.average: Tensor | None = None

@@ -38,7 +38,7 @@ class GramAgreement(Weighting):
         vectors, there, agrees = self._directions(gram)
         kept = vectors * (agrees & there)[..., None, :]
         weights: Tensor = (kept @ vectors.sum(-2)[..., None]).squeeze(-1).to(gram) / gram.shape[-1]
-        return weights
+        return weights.where(_is_finite(gram)[..., None], torch.nan)
 
     def kept_share(self, gram: Tensor | None) -> Tensor:
         """Return the share of kept directions; without any gradient it is that of the AND-mask, 0."""
@@ -51,8 +51,13 @@ class GramAgreement(Weighting):
     def _directions(self, gram: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The directions ``[..., E, E]`` as columns, which have a gradient, and which agree ``[..., E]``."""
         # In double precision, because the signs of small numbers decide.
-        values, vectors = torch.linalg.eigh(gram.double())
+        values, vectors = torch.linalg.eigh(gram.double().where(_is_finite(gram)[..., None, None], 0.0))
         # A direction in which the gradients have nothing but rounding has no votes.
         there = values > values[..., -1:] * 1e-12
         required = votes_required(gram.shape[-1], self.agreement_threshold)
         return vectors, there, vectors.sign().sum(-2).abs() >= required
+
+
+def _is_finite(gram: Tensor) -> Tensor:
+    """Which Gram matrices ``[..., E, E]`` are finite. Any other one has no eigenvectors."""
+    return gram.isfinite().flatten(-2).all(-1)

@@ -28,7 +28,7 @@ class GramWeights(Weighting):
         options: the options of that class.
 
     Raises:
-        UserError: TorchJD is not installed, or the kind is unknown.
+        UserError: TorchJD is not installed, the kind is unknown, or it does not take these options.
     """
 
     needs_rows = True
@@ -39,6 +39,11 @@ class GramWeights(Weighting):
         try:
             torchjd: Any = import_module("torchjd.aggregation")
             self._weighting = getattr(torchjd, f"{kind}Weighting")(**(options or {}))
+        except TypeError as error:
+            raise UserError(
+                f"TorchJD's {kind} does not take options={options!r} ({error}): give its own by name, as in "
+                "GramWeights('Krum', {'n_byzantine': 1})"
+            ) from error
         except ImportError as error:
             raise UserError(
                 "GramWeights needs TorchJD and its solver, which are not installed: run "
@@ -49,5 +54,14 @@ class GramWeights(Weighting):
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """Return TorchJD's weights. The Gram matrix is in double precision, because its solvers need that."""
         assert gram is not None, "gathered because needs_rows is set"
-        each = [self._weighting(one) for one in gram.double().reshape(-1, *gram.shape[-2:])]
+        each = [self._weights_of(one) for one in gram.double().reshape(-1, *gram.shape[-2:])]
         return torch.stack(each).view(gram.shape[:-1]).to(gram)
+
+    def _weights_of(self, gram: Tensor) -> Tensor:
+        try:
+            weights: Tensor = self._weighting(gram)
+        except RuntimeError:  # LinAlgError is one.
+            if bool(gram.isfinite().all()):
+                raise
+            return gram[0] * torch.nan  # So that it stays visible in the update.
+        return weights

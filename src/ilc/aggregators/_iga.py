@@ -22,6 +22,7 @@ class Iga(JointAggregator):
     """
 
     needs_rows = True
+    follows_scale = False
 
     def __init__(self, penalty_weight: float = 1000.0) -> None:
         self.penalty_weight = check_penalty_weight(penalty_weight)

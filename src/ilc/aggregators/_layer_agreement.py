@@ -40,7 +40,7 @@ class LayerAgreement(JointAggregator):
         rows = environments.gather(environments.rows())
         parts = torch.split(rows, [p.numel() for p in environments.parameters], 1)
         of_tensors = list(zip(environments.parameters, parts, strict=True))
-        each = [self.masked(part.reshape(-1, *p.shape)) for p, part in of_tensors]
+        each = [self.masked(part.reshape(len(rows), *p.shape)) for p, part in of_tensors]
         products = [(p * one.update).sum() for p, one in zip(environments.parameters, each, strict=True)]
         # Every process computes the whole update, so each counts with its share of the environments.
         share = len(environments.losses) / environments.n_environments
@@ -83,5 +83,8 @@ def _more_than_rounding(turned: Tensor) -> Tensor:
 
 def _eigenvectors(second_moments: Tensor) -> Tensor:
     """Eigenvectors of the sum, in double precision, because the signs of small numbers decide."""
-    vectors: Tensor = torch.linalg.eigh(second_moments.sum(0).double()).eigenvectors
+    moments = second_moments.sum(0).double()
+    if not bool(moments.isfinite().all()):
+        return second_moments[0] * torch.nan  # So that it stays visible in the update.
+    vectors: Tensor = torch.linalg.eigh(moments).eigenvectors
     return vectors.to(second_moments)

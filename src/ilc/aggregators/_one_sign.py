@@ -13,6 +13,12 @@ def sum_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
     return (statistics.total + sign * statistics.magnitude_sum) / 2
 
 
+def share_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
+    """The mean over components of the share of environments with that sign; 1 without components."""
+    count = count_of_sign(statistics, sign).to(sign.dtype)
+    return (count / statistics.n_environments).mean() if count.numel() else count.new_ones(())
+
+
 def count_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
     """The number of gradients with that sign: ``(E + sign * sum of signs) / 2``. A zero counts one half."""
     return (statistics.n_environments + sign * statistics.sign_sum) / 2

@@ -31,6 +31,7 @@ class SandMask(Aggregator):
     """
 
     needs_squares = True
+    follows_scale = False
 
     def __init__(self, agreement_threshold: float = 0.5, steepness: float = 10.0) -> None:
         self.agreement_threshold = check_threshold(agreement_threshold)

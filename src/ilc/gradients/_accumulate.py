@@ -95,11 +95,16 @@ class Accumulation:
                 f"gradients={gradients!r} normalises over the whole batch under BatchNorm, of which each "
                 "call has a part: call eval() on the BatchNorm layers, take GroupNorm, or make one call"
             )
+        if self.result is not None:
+            raise UserError(
+                "the block of ilc.accumulate has ended and .grad is filled, so that further environments "
+                "would have no vote: give all of them inside the block, and begin a new one for each update"
+            )
         reshard(model)
-        versions = [p._version for p in model.parameters()]
+        parameters = [(name, id(p), p._version, p.requires_grad) for name, p in model.named_parameters()]
         if self._model is None:
-            self._model, self._versions, self._buffers = model, versions, BuffersOverCalls(model)
-        if self._model is not model or self._versions != versions:
+            self._model, self._parameters, self._buffers = model, parameters, BuffersOverCalls(model)
+        if self._model is not model or self._parameters != parameters:
             what = "the parameters have changed" if self._model is model else "this is another model"
             raise UserError(
                 f"{what} since the first micro-batch of this update: make the optimizer's step after the "

@@ -52,6 +52,15 @@ def checked_aggregator(aggregator: Aggregator | None, inputs: Any, targets: Any)
     return aggregator
 
 
+def check_loss(loss_fn: Any) -> None:
+    """Raise UserError for the class of a loss, which would take outputs and targets as its options."""
+    if isinstance(loss_fn, type) and issubclass(loss_fn, nn.Module):
+        raise UserError(
+            f"loss_fn must be an instance, got the class {loss_fn.__name__}: make one, as in "
+            f"{loss_fn.__name__}()"
+        )
+
+
 def check_model(model: nn.Module) -> None:
     """Raise UserError for DataParallel, similar wrappers and models that are divided among processes."""
     check_fsdp1(model)

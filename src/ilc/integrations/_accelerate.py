@@ -66,7 +66,8 @@ class EnvironmentVotes:
 
         Raises:
             UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; the optimizer was
-                not prepared although losses are scaled; or several processes accumulate.
+                not prepared although losses are scaled, or the aggregator cannot do with scaled losses; or
+                several processes accumulate.
         """
         accelerator = self._accelerator
         self._check()
@@ -75,7 +76,8 @@ class EnvironmentVotes:
                 "accelerate scales losses in half precision, and no optimizer was prepared that would divide "
                 "the gradients again: call optimizer = accelerator.prepare(optimizer)"
             )
-        plain, loss_fn = accelerator.unwrap_model(model), scaled(loss_fn, accelerator.scaler)
+        aggregator = self._update.aggregator
+        plain, loss_fn = accelerator.unwrap_model(model), scaled(loss_fn, accelerator.scaler, aggregator)
         if accelerator.num_processes > 1:
             if accelerator.gradient_accumulation_steps > 1:
                 raise UserError(
@@ -83,7 +85,6 @@ class EnvironmentVotes:
                     f"{accelerator.gradient_accumulation_steps} do not go together with votes: set the steps "
                     "to 1, and give each process fewer environments"
                 )
-            aggregator = self._update.aggregator
             result = distributed.backward(plain, loss_fn, inputs, targets, aggregator, gradients)
             self._update.result = result
             return result.risks

@@ -36,7 +36,7 @@ class EnvironmentModule:
     vote. With ``automatic_optimization = False`` this class is not needed: call ``ilc.backward``.
 
     Attributes:
-        aggregator: how the environments' gradients become one update.
+        aggregator: how the environments' gradients become one update. It may change between two updates.
     """
 
     aggregator: Aggregator
@@ -66,14 +66,16 @@ class EnvironmentModule:
 
         Raises:
             UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; there is no
-                aggregator; the module optimises by hand; or the strategy is not that of one device.
+                aggregator, or another one than at the beginning of the update, or one that cannot do with
+                scaled losses; the module optimises by hand; or the strategy is not that of one device.
         """
         self._check()
         if self not in _updates:
             _updates[self] = Update(self.aggregator)
+        _updates[self].change_to(self.aggregator)
         scaler = getattr(self.trainer.precision_plugin, "scaler", None)
         last = self._is_last()
-        loss_fn = scaled(loss_fn, scaler)
+        loss_fn = scaled(loss_fn, scaler, self.aggregator)
         risks: Tensor = _updates[self].collect(self, loss_fn, inputs, targets, gradients, last=last)
         return risks.mean()
 

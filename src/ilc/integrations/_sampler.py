@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 
 import torch
@@ -29,7 +30,8 @@ class EnvironmentSampler(Sampler[int]):
         seed: of the order. Another epoch has another order, and the same seed repeats all of them.
 
     Raises:
-        UserError: there is only one environment, or ``examples`` is below 1.
+        UserError: there is only one environment, a label is NaN, the labels have more than one axis, or
+            ``examples`` is below 1.
     """
 
     def __init__(self, labels: Sequence[Hashable] | Tensor, examples: int, seed: int = 0) -> None:
@@ -37,9 +39,20 @@ class EnvironmentSampler(Sampler[int]):
             raise UserError(
                 f"a batch needs examples of each environment, got examples={examples}: give 1 or more"
             )
+        axes = getattr(labels, "ndim", 1)
+        if axes != 1:
+            raise UserError(
+                f"the labels must have one axis [N], got {axes}: give one label per example, as by flatten()"
+            )
         members: dict[Hashable, list[int]] = {}
-        for i, label in enumerate(labels.tolist() if isinstance(labels, Tensor) else labels):
-            members.setdefault(label.item() if isinstance(label, Tensor) else label, []).append(i)
+        for i, given in enumerate(labels.tolist() if isinstance(labels, Tensor) else labels):
+            label = given.item() if isinstance(given, Tensor) else given
+            if isinstance(label, float) and math.isnan(label):  # Each would be an environment of its own.
+                raise UserError(
+                    f"the label of example {i} is NaN, which is no environment: leave the example out, or "
+                    "give it a label"
+                )
+            members.setdefault(label, []).append(i)
         if len(members) < 2:
             raise UserError(
                 f"the labels name {len(members)} environment, and one environment cannot disagree: give a "

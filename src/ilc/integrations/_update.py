@@ -41,6 +41,22 @@ class Update:
         self._votes: Accumulation | None = None
         self._alone: tuple[nn.Module, EnvironmentGradients] | None = None
 
+    def change_to(self, aggregator: Aggregator) -> None:
+        """Take another aggregator for the updates from now on.
+
+        Raises:
+            UserError: it is none, or environments were given for this update already.
+        """
+        if aggregator is self.aggregator:
+            return
+        check_aggregator(aggregator)
+        if self._votes is not None or self._alone is not None:
+            raise UserError(
+                "the aggregator has changed since the first batch of this update: change it between two "
+                "updates, as in on_train_epoch_start"
+            )
+        self.aggregator = aggregator
+
     def collect(
         self,
         model: nn.Module,

@@ -10,7 +10,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ilc.aggregators import Eqrm, GramWeights, GroupDro, Iga, JointAggregator, Mean, VRex
+from ilc.aggregators import (
+    Aggregator,
+    Eqrm,
+    GradDrop,
+    GramAgreement,
+    GramWeights,
+    GroupDro,
+    Iga,
+    JointAggregator,
+    LayerAgreement,
+    Mean,
+    SignElection,
+    VRex,
+)
 from ilc.errors import UserError
 from ilc.gradients import backward
 
@@ -198,3 +211,65 @@ def test_no_such_quantile_and_no_such_class() -> None:
         Eqrm(1.0)
     with pytest.raises(UserError, match="kind must be one of"):
         GramWeights("CAGrad")
+
+
+def with_rows(name: str) -> JointAggregator:
+    if name == "AlignedMTL":
+        pytest.importorskip("torchjd", reason="needs the extra torchjd")
+        return GramWeights(name)
+    return {"Iga": Iga, "GramAgreement": GramAgreement, "LayerAgreement": LayerAgreement}[name](0.5)
+
+
+@pytest.mark.parametrize("gradients", ["vectorized", "sequential"])
+@pytest.mark.parametrize("name", ["GramAgreement", "LayerAgreement", "AlignedMTL"])
+def test_a_gradient_that_is_not_finite_stays_visible(name: str, gradients: str) -> None:
+    """A ``GradScaler`` leaves such a step out, so it must not end with an error of the linear algebra."""
+    model, (inputs, targets) = model_of(), batch()
+    inputs[1, 2] = torch.nan
+    backward(model, F.cross_entropy, inputs, targets, with_rows(name), gradients)
+    assert all(p.grad is not None and p.grad.isnan().any() for p in model.parameters())
+
+
+class Scaled(nn.Module):
+    """A network with a parameter without axes, and one without components."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = model_of()
+        self.scale = nn.Parameter(torch.tensor(2.0, dtype=torch.float64))
+        self.empty = nn.Parameter(torch.zeros(0, 3, dtype=torch.float64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.layers(x) * self.scale + self.empty.sum()
+        return logits
+
+
+@pytest.mark.parametrize("name", ["Iga", "GramAgreement", "LayerAgreement"])
+def test_parameters_without_axes_or_components_have_rows(name: str) -> None:
+    found = []
+    for gradients in ("vectorized", "sequential"):
+        model = Scaled()
+        backward(model, F.cross_entropy, *batch(), with_rows(name), gradients)
+        found.append([p.grad for p in model.parameters()])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs)
+    assert any(gradient.ndim == 0 and gradient != 0 for gradient in found[0])
+
+
+@pytest.mark.parametrize("aggregator", [GradDrop(), SignElection()])
+@pytest.mark.parametrize("gradients", ["vectorized", "per_example", "per_example_share"])
+def test_a_parameter_without_components_leaves_the_kept_share_a_number(
+    aggregator: Aggregator, gradients: str
+) -> None:
+    inputs, targets = batch()
+    if gradients != "vectorized":
+        inputs, targets = inputs.flatten(0, 1)[:, None], targets.flatten()[:, None]
+    result = backward(Scaled(), F.cross_entropy, inputs, targets, aggregator, gradients)
+    assert 0 < result.overall_kept_share < 1 and result.kept_share["empty"] == 1
+
+
+def test_options_that_torchjd_does_not_know_are_one_line() -> None:
+    pytest.importorskip("torchjd", reason="needs the extra torchjd")
+    with pytest.raises(UserError, match="TorchJD's Krum does not take options=None") as error:
+        GramWeights("Krum")
+    assert "\n" not in str(error.value)

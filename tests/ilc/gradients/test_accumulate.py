@@ -222,6 +222,18 @@ def other_model(votes: Any, model: nn.Module) -> None:
     votes.backward(copy.deepcopy(model), F.cross_entropy, *batch())
 
 
+def freeze_within(votes: Any, model: nn.Module) -> None:
+    votes.backward(model, F.cross_entropy, *batch())
+    model[0].requires_grad_(False)  # type: ignore[index]
+    votes.backward(model, F.cross_entropy, *batch())
+
+
+def layer_replaced_within(votes: Any, model: nn.Module) -> None:
+    votes.backward(model, F.cross_entropy, *batch())
+    model[0] = copy.deepcopy(model[0])  # type: ignore[index, operator]
+    votes.backward(model, F.cross_entropy, *batch())
+
+
 @pytest.mark.parametrize(
     ("aggregator", "use", "message"),
     [
@@ -230,6 +242,8 @@ def other_model(votes: Any, model: nn.Module) -> None:
         (AndMask, None, "must be an instance, got the class AndMask"),
         (Mean(), lambda votes, model: None, "no environment was given to ilc.accumulate"),
         (Mean(), step_within, "the parameters have changed since the first micro-batch"),
+        (Mean(), freeze_within, "the parameters have changed since the first micro-batch"),
+        (Mean(), layer_replaced_within, "the parameters have changed since the first micro-batch"),
         (Mean(), other_model, "this is another model since the first micro-batch"),
         (Mean(), lambda v, m: v.backward(m, F.mse_loss, *batch(), "pooled"), "call loss.backward"),
         (
@@ -246,3 +260,11 @@ def test_what_cannot_be_collected_is_one_line(aggregator: Any, use: Any, message
         use(votes, model)
     assert "\n" not in str(error.value)
     assert all(p.grad is None for p in model.parameters())
+
+
+def test_environments_after_the_block_are_refused() -> None:
+    model = make(nn.Identity())
+    with accumulate(Mean()) as votes:
+        votes.backward(model, F.cross_entropy, *batch())
+    with pytest.raises(UserError, match="further environments would have no vote"):
+        votes.backward(model, F.cross_entropy, *batch())

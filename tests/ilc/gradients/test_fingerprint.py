@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import MethodType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -21,6 +24,11 @@ from ilc.gradients._trials.fingerprint import fingerprint
 D, C = 5, 3
 
 
+@dataclass(slots=True)
+class Settings:
+    strength: float = 0.0
+
+
 class Switched(nn.Module):
     """A perceptron that centres its batch, carries something over or saves memory once it is told to."""
 
@@ -31,7 +39,10 @@ class Switched(nn.Module):
         self.first, self.last = nn.Linear(D, 6), nn.Linear(6, C)
         self.inner = nn.Identity()
         self.center, self.strength, self.step, self.reentrant, self.carries = False, 0.0, 0, False, False
-        self.options = SimpleNamespace(center=False)
+        self.options = SimpleNamespace(center=False, strength=0.0)
+        self.arguments = Namespace(center=False)
+        self.settings = Settings()
+        self.share, self.weights = np.float64(0), np.zeros(2)
         self.flags = {"center": False}
         self.carried = 0.0
         self.register_buffer("on", torch.zeros(()))
@@ -39,6 +50,8 @@ class Switched(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.first(x)
         on = self.center or self.options.center or self.flags["center"] or self.step > 3
+        on = on or self.arguments.center or bool(self.settings.strength + self.options.strength)
+        on = on or bool(self.share + self.weights.any())
         on = on or not self.inner.training
         hidden = hidden - (float(on) + self.strength + self.on) * hidden.mean(0)
         if self.carries:
@@ -75,6 +88,11 @@ CHANGES: dict[str, Callable[[Any], object]] = {
     "a number": lambda model: setattr(model, "strength", 0.5),
     "a counter": lambda model: setattr(model, "step", 4),
     "a flag of its options": lambda model: setattr(model.options, "center", True),
+    "a number of its options": lambda model: setattr(model.options, "strength", 0.5),
+    "a flag of its arguments": lambda model: setattr(model.arguments, "center", True),
+    "a number in a dataclass": lambda model: setattr(model.settings, "strength", 0.5),
+    "a number of numpy": lambda model: setattr(model, "share", np.float64(0.5)),
+    "a few numbers of numpy": lambda model: model.weights.fill(0.5),
     "a flag in a dictionary": lambda model: model.flags.update(center=True),
     "the mode of a layer": lambda model: model.inner.eval(),
     "all modes": lambda model: model.eval(),

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
-from ilc.aggregators import AndMask, Iga, Mean
+from ilc.aggregators import AndMask, Iga, Mean, SandMask
 from ilc.errors import UserError
 from ilc.integrations import EnvironmentVotes
 
@@ -69,6 +69,29 @@ def test_a_gradient_scaler_is_used_and_its_factor_is_taken_back(together: int) -
     _, ours = trained(accelerator)
     assert accelerator.scaler.get_scale() == 2.0**16
     assert_moved_alike(ours, plain_training(MASK, together))
+
+
+@pytest.mark.parametrize("aggregator", [Iga(1.0), SandMask()])
+def test_an_update_that_a_factor_would_change_is_refused(aggregator: Any) -> None:
+    """The penalty of Iga would weigh 65,536 times as much as without the scaler."""
+    accelerator = accelerate.Accelerator(cpu=True)
+    accelerator.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
+    accelerator.prepare(torch.optim.SGD(network().parameters(), lr=0.5))
+    refused(accelerator, lambda a: one_call(a, aggregator), "gives another update if all losses are multipl")
+
+
+def test_the_mean_is_scaled_in_one_pass() -> None:
+    accelerator = accelerate.Accelerator(cpu=True)
+    model = accelerator.prepare(network())
+    accelerator.prepare(torch.optim.SGD(model.parameters(), lr=0.5))
+    (x, *_), (y, *_) = batches()
+    found = []
+    for scaler in (None, torch.amp.GradScaler("cpu", init_scale=2.0**16)):
+        accelerator.scaler = scaler
+        EnvironmentVotes(accelerator, Mean()).backward(model, F.cross_entropy, x, y)
+        found.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
+        model.zero_grad()
+    assert torch.equal(found[0], found[1] / 2.0**16)
 
 
 def test_losses_that_are_functions_are_scaled_too() -> None:

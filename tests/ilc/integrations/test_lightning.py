@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 from ilc import backward
-from ilc.aggregators import AndMask, Iga
+from ilc.aggregators import AndMask, Iga, Mean
 from ilc.errors import UserError
 from ilc.gradients._trials import choose_way
 from ilc.integrations import EnvironmentModule
@@ -138,6 +138,26 @@ def test_aggregators_of_all_environments_work_without_accumulation(lightning: An
     assert (flat(ours) - flat(list(network().parameters()))).norm() > 0.1
 
 
+def test_the_aggregator_may_change_between_updates(lightning: Any) -> None:
+    def step(net: Any, x: Tensor, y: Tensor) -> Tensor:
+        if net.trainer.global_step == 1:
+            net.aggregator = Mean()
+        return net.vote(F.cross_entropy, x, y)
+
+    net = module(lightning, step)
+    fit(lightning, net, steps=1)
+    assert net.result.overall_kept_share < 1
+    net = module(lightning, step)
+    fit(lightning, net, steps=2)
+    assert net.result.overall_kept_share == 1
+
+
+def changed_within(net: Any, x: Tensor, y: Tensor) -> Tensor:
+    risk = net.vote(F.cross_entropy, x, y)
+    net.aggregator = Mean()
+    return risk
+
+
 def loss_of_its_own(net: Any, x: Tensor, y: Tensor) -> Tensor:
     return F.cross_entropy(net(x.flatten(0, 1)), y.flatten())
 
@@ -155,6 +175,7 @@ def voted(net: Any, x: Tensor, y: Tensor) -> Tensor:
     [
         (loss_of_its_own, {}, {}, "must return self.vote"),
         (voted_twice, {}, {}, "there were two batches for one training step"),
+        (changed_within, {}, {"accumulate_grad_batches": 2}, "the aggregator has changed since the first"),
         (voted, {"aggregator": None}, {}, "Net has no aggregator: set aggregator ="),
         (voted, {"aggregator": AndMask}, {}, "must be an instance, got the class AndMask"),
         (

@@ -54,6 +54,8 @@ def test_labels_may_be_numbers_and_tensors() -> None:
     [
         (["a"] * 5, 2, "the labels name 1 environment, and one environment cannot disagree"),
         ([], 2, "the labels name 0 environment"),
+        ([0.0, 1.0, float("nan"), float("nan")], 2, "the label of example 2 is NaN"),
+        (torch.zeros(4, 1), 2, r"the labels must have one axis \[N\], got 2"),
         (LABELS, 0, "a batch needs examples of each environment, got examples=0"),
     ],
 )

@@ -156,9 +156,13 @@ def test_the_votes_of_a_network_are_those_of_pytorch(numbers: int, monkeypatch: 
         assert torch.equal(ours[name].sign_sum[clear], statistics.sign_sum[clear])
 
 
-@pytest.mark.parametrize("numbers", [2**26, 2**9])
+@pytest.mark.parametrize(
+    ("numbers", "dtype"), [(2**26, torch.float32), (2**9, torch.float32), (2**26, torch.float16)]
+)
 @pytest.mark.usefixtures("interpreted")
-def test_votes_below_batch_norm_are_those_of_pytorch(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_votes_below_batch_norm_are_those_of_pytorch(
+    numbers: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.manual_seed(0)
     model = nn.Sequential(
         nn.Conv2d(3, 6, (3, 2), (2, 1), (1, 2), dilation=(1, 2), padding_mode="reflect"),
@@ -171,6 +175,7 @@ def test_votes_below_batch_norm_are_those_of_pytorch(numbers: int, monkeypatch: 
     )
     inputs, targets = torch.randn(6, 1, 3, 9, 10), torch.arange(6)[:, None] % 3
     model(inputs[:, 0])
+    model, inputs = model.to(dtype), inputs.to(dtype)
     monkeypatch.setattr(compiled, "installed", lambda: False)
     theirs = example_local(model, F.cross_entropy, inputs, targets).statistics
     seen = []

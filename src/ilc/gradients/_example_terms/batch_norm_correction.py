@@ -24,31 +24,30 @@ class BatchNormCorrection:
     Attributes:
         ones: ``[E, out]``, the mean over the batch's positions of dL_i/dy_i.
         normed: ``[E, out]``, the mean over the batch's positions of dL_i/dy_i times the normalised input.
-        normalised: ``[E, out, ...]``, the normalised input.
         scale: ``[out]``, gamma / sigma. It multiplies whole rows, so the sums are scaled instead of the
             votes.
-        sums: computes ``sum_ones`` and ``sum_normed``. Kernels that have their own way do not call it.
+        of_ones: computes S0, the sum over batch and positions of the patches, in the weight's own layout.
+            Kernels have their own way and do not call it.
+        of_normed: computes S1, the same sum of the normalised input times the patches.
+        arrange: takes both to the layout ``[out, ...]`` of the votes.
     """
 
     ones: Tensor
     normed: Tensor
-    normalised: Tensor
     scale: Tensor
-    sums: Callable[[], tuple[Tensor, Tensor]]
+    of_ones: Callable[[], Tensor]
+    of_normed: Callable[[], Tensor]
+    arrange: Callable[[Tensor], Tensor]
 
     @cached_property
-    def _sums(self) -> tuple[Tensor, Tensor]:
-        return self.sums()
-
-    @property
     def sum_ones(self) -> Tensor:
-        """S0 ``[out, ...]``: the sum over batch and positions of the patches."""
-        return self._sums[0]
+        """S0 in the layout of the votes."""
+        return self.arrange(self.of_ones())
 
-    @property
+    @cached_property
     def sum_normed(self) -> Tensor:
-        """S1 ``[out, ...]``: the sum over batch and positions of the normalised input times the patches."""
-        return self._sums[1]
+        """S1 in the layout of the votes."""
+        return self.arrange(self.of_normed())
 
     def add_signs(self, votes: Tensor, examples: slice, channels: slice, sign_sum: Tensor) -> None:
         """Correct the votes and add their signs to that part of the flat sums, in one pass over memory."""

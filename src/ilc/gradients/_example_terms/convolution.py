@@ -40,18 +40,14 @@ def convolution(layer: Convolution, x: Tensor, delta: Tensor) -> dict[str, Examp
     elif isinstance(layer, nn.Conv2d) and layer.groups == 1 and _gpu_products.usable(x, delta):
         weight = weight._replace(
             sums=lambda: sums_on_gpu(layer, *prepared),
-            corrected_signs=partial(_corrected_signs_on_gpu, layer, *prepared),
+            corrected_signs=partial(corrected_signs_on_gpu, layer, *prepared),
         )
     return {"weight": weight, "bias": undivided(lambda s: delta[s].flatten(2).sum(2))}
 
 
 def convolution_gradient(layer: Convolution, x: Tensor, delta: Tensor) -> Tensor:
     """The weight's gradient from a whole batch."""
-    return _gradient(layer, *_prepared(layer, x, delta, wide_type(layer.weight.dtype)))
-
-
-def _gradient(layer: Convolution, x: Tensor, delta: Tensor, padding: tuple[int, ...]) -> Tensor:
-    """Compute the same from what ``_prepared`` returned."""
+    x, delta, padding = _prepared(layer, x, delta, wide_type(layer.weight.dtype))
     how = (layer.stride, padding, layer.dilation, False, [0] * len(padding), layer.groups)
     weight = layer.weight.detach().to(x.dtype)
     _, gradient, _ = torch.ops.aten.convolution_backward(delta, x, weight, None, *how, (False, True, False))
@@ -113,27 +109,12 @@ def _corrected_signs(
     padding: tuple[int, ...],
     ones: Tensor,
     normed: Tensor,
-    normalised: Tensor,
+    sum_normed: Tensor,
 ) -> Tensor:
     """The sum of the signs of the corrected terms, by the kernel."""
-    sum_normed = _channels_last(_gradient(layer, x, normalised, padding))
-    window = _window(layer, padding)
-    signs = corrected_signs(_channels_last(x), _channels_last(delta), window, ones, normed, sum_normed)
+    x, delta, sum_normed = (_channels_last(values) for values in (x, delta, sum_normed))
+    signs = corrected_signs(x, delta, _window(layer, padding), ones, normed, sum_normed)
     return signs.permute(0, 3, 1, 2).contiguous()
-
-
-def _corrected_signs_on_gpu(
-    layer: nn.Conv2d,
-    x: Tensor,
-    delta: Tensor,
-    padding: tuple[int, ...],
-    ones: Tensor,
-    normed: Tensor,
-    normalised: Tensor,
-) -> Tensor:
-    """Do the same on a GPU."""
-    sum_normed = _gradient(layer, x, normalised, padding)
-    return corrected_signs_on_gpu(layer, x, delta, padding, ones, normed, sum_normed)
 
 
 def _channels_last(values: Tensor) -> Tensor:

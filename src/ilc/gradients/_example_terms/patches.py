@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ilc._precision import widened
 from ilc.gradients._example_terms.terms import ExampleTerms, product
 from ilc.kernels import _gpu_products
 
@@ -62,7 +63,7 @@ def corrected_signs_on_gpu(
     ``sum_normed`` is that of a ``BatchNormCorrection``, in the layout of the weight.
     """
     of_normed = sum_normed.permute(0, 2, 3, 1).flatten(1)
-    of_ones = patches(layer, x.sum(0, keepdim=True), delta, padding)[0, 0].sum(0)
+    of_ones = patches(layer, widened(x).sum(0, keepdim=True), delta, padding)[0, 0].sum(0)
     signs = torch.zeros_like(of_normed)
     for part in _parts(layer, x, delta):
         inputs, gradients = patches(layer, x[part], delta, padding)[:, 0], delta[part].flatten(2).mT

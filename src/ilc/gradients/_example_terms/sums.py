@@ -45,9 +45,9 @@ def summed(
         if correction is not None and terms.corrected_signs is not None:
             return _by_kernel(terms.corrected_signs, parameter, n, correction)
     budget = _ELEMENTS_AT_ONCE[parameter.device.type == "cuda"]
-    row = parameter.numel() // terms.n_rows
+    row = max(1, parameter.numel() // terms.n_rows)  # Even a parameter without components is one.
     fitting = min(_ENOUGH_EXAMPLES, budget // max(row, terms.extra))
-    few = min(n, max(2, fitting, budget // (parameter.numel() + terms.extra)))
+    few = min(n, max(2, fitting, budget // (row * terms.n_rows + terms.extra)))
     if few == n and terms.n_rows == 1 and correction is None and not in_order:
         return _summed_at_once(terms, parameter, n, also)
     # The tile leaves room in the cache for the sums. A product of very few rows would be slow.
@@ -84,7 +84,7 @@ def _by_kernel(
     """Signs only: the caller computes the total itself."""
     statistics = GradientStatistics.zeros(parameter)
     statistics.n_environments = n
-    statistics.sign_sum = corrected_signs(correction.ones, correction.normed, correction.normalised)
+    statistics.sign_sum = corrected_signs(correction.ones, correction.normed, correction.of_normed())
     correction.rescale(statistics)
     return statistics
 

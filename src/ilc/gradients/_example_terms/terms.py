@@ -22,9 +22,9 @@ class ExampleTerms(NamedTuple):
         extra: the number of elements per example that ``of`` needs besides the term itself.
         sums: a kernel, if there is one. It returns the sum over examples of the terms and that of their
             signs, in the parameter's own layout.
-        corrected_signs: a kernel, if there is one. It takes ``ones``, ``normed`` and ``normalised`` of a
-            ``BatchNormCorrection`` and returns the sum over examples of the signs of the corrected terms, in
-            the parameter's own layout.
+        corrected_signs: a kernel, if there is one. It takes ``ones``, ``normed`` and what ``of_normed``
+            returns of a ``BatchNormCorrection``. It returns the sum over examples of the signs of the
+            corrected terms, in the parameter's own layout.
     """
 
     of: Callable[[slice], Callable[[slice, Tensor], Tensor]]

@@ -175,14 +175,16 @@ class TrackedBatchNorms:
         terms["bias"] = undivided(
             lambda s: (delta[s] - record.passed[s]).reshape(*delta[s].shape[:2], -1).sum(2)
         )
-        arrange = terms["weight"].arrange
 
-        def sums() -> tuple[Tensor, Tensor]:
+        def of_ones() -> Tensor:
             one_example = widened(x).sum(0, keepdim=True)
-            sum_ones = rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
-            return arrange(sum_ones), arrange(rule.gradient(layer, x, record.normalised))
+            return rule.gradient(layer, one_example, own.new_ones(1, *own.shape[1:]))
 
-        return terms, BatchNormCorrection(ones, normed, record.normalised, scale, sums)
+        def of_normed() -> Tensor:
+            return rule.gradient(layer, x, record.normalised)
+
+        arrange = terms["weight"].arrange
+        return terms, BatchNormCorrection(ones, normed, scale, of_ones, of_normed, arrange)
 
     def forget(self) -> None:
         """Release the graph, whose hooks hold on to this object."""

@@ -48,7 +48,9 @@ class LocalEnvironments:
             assert isinstance(self.graphs, Tensor), "copies come with one tensor of losses"
             # Each loss depends on its own copy only, so the gradient of the sum holds one row for each.
             gradients = differentiated_all(self.graphs.sum(), self.copies, create_graph)
-            return torch.cat([widened(gradient).flatten(1) for gradient in gradients], 1)
+            sizes = [p.numel() for p in self.parameters]
+            each = zip(gradients, sizes, strict=True)
+            return torch.cat([widened(gradient).reshape(len(gradient), size) for gradient, size in each], 1)
         found = [
             torch.cat([widened(g).flatten() for g in differentiated_all(loss, self.parameters, create_graph)])
             for loss in self.graphs

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections import deque
+from dataclasses import fields, is_dataclass
 from functools import partial
-from types import FunctionType, MethodType
+from numbers import Number
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 from torch import Tensor, nn
@@ -22,6 +25,8 @@ _GLOBAL_HOOKS = [
 ]
 _LONGEST = 32
 """A longer container is data or a history. It is no switch."""
+_MOST_OPTIONS = 256
+"""A namespace or a dataclass of more is looked at only so far."""
 _DEEPEST = 3
 
 
@@ -50,6 +55,12 @@ def _add(  # noqa: PLR0912
         found.append((value.requires_grad, value.dtype, value.device))
         return
     found.append(kind)
+    if isinstance(value, Number):
+        found.append(str(value))
+        return
+    if kind.__module__ == "numpy" and getattr(value, "size", _LONGEST + 1) <= _LONGEST:
+        found.append(value.tobytes())
+        return
     if id(value) in visited or depth > _DEEPEST:
         return
     visited.add(id(value))
@@ -75,6 +86,10 @@ def _add(  # noqa: PLR0912
     elif isinstance(value, partial):
         for one in (value.func, *value.args, *value.keywords.values()):
             _add(one, found, visited, depth + 1)
+    elif isinstance(value, (SimpleNamespace, Namespace)) or (is_dataclass(value) and kind is not type):
+        for key, one in list(_options_of(value).items())[:_MOST_OPTIONS]:
+            found.append(key)
+            _add(one, found, visited, depth + 1)
     elif isinstance(value, type) or not hasattr(value, "__dict__"):
         found.append(value if isinstance(value, type) else None)
     elif type(value).__module__.partition(".")[0] not in _OTHERS:
@@ -84,8 +99,15 @@ def _add(  # noqa: PLR0912
                 found += (key, one)
 
 
-_OTHERS = frozenset({"torch", "builtins", "numpy", *sys.stdlib_module_names} - {"types"})
-"""Packages whose objects hold no flag of a user. ``types`` is not among them: it has SimpleNamespace."""
+def _options_of(value: Any) -> dict[str, Any]:
+    """The attributes of a namespace or a dataclass."""
+    if hasattr(value, "__dict__"):
+        return dict(vars(value))
+    return {one.name: getattr(value, one.name) for one in fields(value)}
+
+
+_OTHERS = frozenset({"torch", "builtins", "numpy", *sys.stdlib_module_names})
+"""Packages whose other objects hold no flag of a user."""
 
 
 def _add_items(items: dict[Any, Any], found: list[Any], visited: set[int], depth: int) -> None:
