@@ -79,6 +79,12 @@ def test_a_sweep_in_the_middle_of_overrides(
         assert done.stderr == "Error: -m accepts only overrides (KEY=VALUE): leave --cfg out\n"
 
 
+def test_an_option_that_is_written_as_a_flag(train: TrainCommand) -> None:
+    done = train("--epochs", "3")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("Error: options are written KEY=VALUE, such as ")
+
+
 @pytest.mark.slow
 def test_help_names_every_choice(train: TrainCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     # A new process has read no settings of searches; Hydra's help copies whatever other tests have read.
