@@ -57,8 +57,8 @@ def check_is_module(model: Any) -> None:
     if not isinstance(model, nn.Module):
         kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise UserError(
-            f"the model must be a torch.nn.Module, whose parameters .parameters() lists, got {kind}: give the "
-            "module itself, and put several modules into one, such as nn.Sequential(backbone, head)"
+            f"the model must be a torch.nn.Module, got {kind}: give the module itself, and put several "
+            "modules into one, such as nn.Sequential(backbone, head)"
         )
 
 

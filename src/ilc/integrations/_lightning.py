@@ -100,9 +100,9 @@ class EnvironmentModule:
         first = next(owner for owner in type(self).__mro__ if "backward" in vars(owner))
         if not issubclass(first, EnvironmentModule):
             raise UserError(
-                f"{type(self).__name__} takes its backward pass from {first.__name__}, in which no environment "
-                f"votes: name EnvironmentModule first, class {type(self).__name__}(EnvironmentModule, "
-                "LightningModule)"
+                f"{type(self).__name__} takes its backward pass from {first.__name__}, in which no "
+                "environment votes: name EnvironmentModule first, "
+                f"class {type(self).__name__}(EnvironmentModule, LightningModule)"
             )
         if getattr(self, "aggregator", None) is None:
             raise UserError(

@@ -49,9 +49,9 @@ def foreign_option(group: str, choice: object, option: str) -> str | None:
     if not others:
         return None
     return (
-        f"{group}={choice} has no option {option!r}, which belongs to {', '.join(others)}: leave the option out "
-        f"('~{group}.{option}' if the experiment sets it), or choose one of those (a sweep with -m leaves it "
-        "out by itself)"
+        f"{group}={choice} has no option {option!r}, which belongs to {', '.join(others)}: leave the option "
+        f"out ('~{group}.{option}' if the experiment sets it), or choose one of those (a sweep with -m "
+        "leaves it out by itself)"
     )
 
 
