@@ -55,15 +55,15 @@ def _check_choice(read: Override, elsewhere: bool) -> None:
         hint = f"did you mean {close[0]}? Write" if close else "write"
         raise UserError(
             f"{shortened(str(read.input_line))} does not name a choice of {group}: {hint} {group}=NAME, "
-            f"where NAME is one of {_listed(known, str(value), group)}"
+            f"where NAME is one of {_listed(known, str(value), group, optional)}"
         )
 
 
-def _listed(known: list[str], wanted: str, group: str) -> str:
+def _listed(known: list[str], wanted: str, group: str, optional: bool) -> str:
     """The choices of a group; if there are too many for a line, the most similar ones."""
     if len(known) <= LISTED:
         return ", ".join(known)
-    others = " and results/*/search/*.yaml" if group in OPTIONAL_GROUPS else ""
+    others = f" and results/*/search/*.yaml, or leave all out with '~{group}'" if optional else ""
     nearest = difflib.get_close_matches(wanted, known, n=LISTED // 4, cutoff=0.0)
     return f"{len(known)}, such as {', '.join(nearest)} (all: conf/{group}/){others}"
 
