@@ -26,6 +26,7 @@ register_resolvers()
 SWEEP = ("-m", "--multirun")
 HELP = ("-h", "--help")
 OUTPUT = "hydra.sweep.dir="
+NO_SUCH_FLAG = 2  # the status of argparse, with which Hydra reads flags such as --help
 
 
 @hydra.main(config_path="../conf", config_name="config", version_base="1.3")
@@ -97,7 +98,12 @@ def command(arguments: list[str]) -> None:
         return
     elif not any(text.startswith("-") for text in arguments):
         check_overrides(arguments)
-    one_run()
+    try:
+        one_run()
+    except SystemExit as stop:
+        if stop.code == NO_SUCH_FLAG:
+            print_error("options are written KEY=VALUE, such as trainer.max_epochs=3; --help lists them")
+        raise
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._groups import added
 from ilc.gradients._passes.buffers_over_calls import BuffersOverCalls
-from ilc.gradients._refusals import check_aggregator
+from ilc.gradients._refusals import check_aggregator, check_is_module
 from ilc.gradients._sharded import is_sharded, reshard
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
@@ -85,6 +85,7 @@ class Accumulation:
         return gradients_of_step(model, loss_fn, inputs, targets, self._aggregator, gradients, votes=votes)
 
     def _check(self, model: nn.Module, gradients: str) -> None:
+        check_is_module(model)
         if gradients == "pooled":
             raise UserError(
                 "gradients='pooled' does not tell environments apart, so there is nothing to collect: call "

@@ -12,7 +12,7 @@ from ilc.aggregators import Aggregator
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
 from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
-from ilc.gradients._refusals import checked_aggregator
+from ilc.gradients._refusals import check_is_module, checked_aggregator
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
 
@@ -93,8 +93,10 @@ def uses_votes(model: nn.Module, aggregator: Aggregator, gradients: str) -> bool
     A mean uses none, and the votes of all examples would cost as much as the mean itself. In half precision
     the examples' gradients are added up one by one in any case.
     """
-    narrow = any(is_narrow(p.dtype) for p in model.parameters())
-    return narrow or not (aggregator.is_mean and gradients in PER_EXAMPLE)
+    if not (aggregator.is_mean and gradients in PER_EXAMPLE):
+        return True
+    check_is_module(model)
+    return any(is_narrow(p.dtype) for p in model.parameters())
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:

@@ -68,7 +68,8 @@ def _lists(inputs: Any, targets: Any, device: torch.device) -> tuple[Any, Any]:
         raise UserError(
             "inputs and targets must have equally many batches, and both batches of an environment must have "
             f"equally many examples, at least one, got batches of {x_sizes} and {y_sizes} examples: a list "
-            "has an entry per environment, and a tuple or a dictionary holds the arguments of the model"
+            "has an entry per environment that has examples in this step, and a tuple or a dictionary holds "
+            "the arguments of the model"
         )
     for name, entries in (("inputs", x), ("targets", y)):
         _check_alike(name, entries, device)
@@ -86,7 +87,8 @@ def _entries(part: Any, name: str, device: torch.device) -> list[Any]:
             raise UserError(
                 f"{name} must be tensors, or lists of a tensor [N, ...] per environment, got "
                 f"{type(entries[e]).__name__} without an axis of examples for environment {e}: give what "
-                "the model takes for one environment, a tensor or something that holds tensors"
+                "the model takes for one environment, a tensor or something that holds tensors, and leave "
+                "out an environment that has no examples"
             )
     return values
 

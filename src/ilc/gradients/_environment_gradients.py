@@ -24,7 +24,7 @@ from ilc.gradients._passes.restored_buffers import buffers_restored_after_errors
 from ilc.gradients._refusals import (
     Attempt,
     check_aggregator,
-    check_loss,
+    check_loss_function,
     check_model,
     checked_aggregator,
     explained,
@@ -122,7 +122,7 @@ def gradients_of_step(
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
     check_aggregator(aggregator)
     check_model(model)
-    check_loss(loss_fn)
+    check_loss_function(loss_fn)
     if gradients == "pooled" and aggregator.needs_environments:
         raise UserError(
             "gradients='pooled' does not tell environments apart, but every aggregator except the mean "

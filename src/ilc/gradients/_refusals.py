@@ -52,17 +52,28 @@ def checked_aggregator(aggregator: Aggregator | None, inputs: Any, targets: Any)
     return aggregator
 
 
-def check_loss(loss_fn: Any) -> None:
-    """Raise UserError for the class of a loss, which would take outputs and targets as its options."""
-    if isinstance(loss_fn, type) and issubclass(loss_fn, nn.Module):
+def check_is_module(model: Any) -> None:
+    """Raise UserError unless this is a module, whose parameters can be found."""
+    if not isinstance(model, nn.Module):
+        kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise UserError(
-            f"loss_fn must be an instance, got the class {loss_fn.__name__}: make one, as in "
-            f"{loss_fn.__name__}()"
+            f"the model must be a torch.nn.Module, got {kind}: give the module itself, and put several "
+            "modules into one, such as nn.Sequential(backbone, head)"
+        )
+
+
+def check_loss_function(loss_fn: Any) -> None:
+    """Raise UserError for the class of a loss in place of an instance."""
+    if isinstance(loss_fn, type):
+        name = loss_fn.__name__
+        raise UserError(
+            f"loss_fn must be a function or an instance of a loss, got the class {name}: make one, {name}()"
         )
 
 
 def check_model(model: nn.Module) -> None:
     """Raise UserError for DataParallel, similar wrappers and models that are divided among processes."""
+    check_is_module(model)
     check_fsdp1(model)
     if is_sharded(model):
         raise UserError(

@@ -67,7 +67,8 @@ class EnvironmentModule:
         Raises:
             UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; there is no
                 aggregator, or another one than at the beginning of the update, or one that cannot do with
-                scaled losses; the module optimises by hand; or the strategy is not that of one device.
+                scaled losses; another base class stands before this one; the module optimises by hand; or
+                the strategy is not that of one device.
         """
         self._check()
         if self not in _updates:
@@ -98,6 +99,13 @@ class EnvironmentModule:
         return not self.trainer.fit_loop._should_accumulate()
 
     def _check(self: Any) -> None:
+        first = next(owner for owner in type(self).__mro__ if "backward" in vars(owner))
+        if not issubclass(first, EnvironmentModule):
+            raise UserError(
+                f"{type(self).__name__} takes its backward pass from {first.__name__}, in which no "
+                "environment votes: name EnvironmentModule first, "
+                f"class {type(self).__name__}(EnvironmentModule, LightningModule)"
+            )
         if getattr(self, "aggregator", None) is None:
             raise UserError(
                 f"{type(self).__name__} has no aggregator: set aggregator = AndMask(agreement_threshold=0.8) "

@@ -17,7 +17,7 @@ from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_g
 from ilc.gradients._batches import Batch, as_batches
 from ilc.gradients._compiled_models import as_written
 from ilc.gradients._environment import device_of
-from ilc.gradients._refusals import checked_aggregator
+from ilc.gradients._refusals import check_is_module, check_loss_function, checked_aggregator
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.module_state import ModuleState
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of, random_numbers_untouched
@@ -98,6 +98,8 @@ def verify(
             "verify with Mean() or AndMask(agreement_threshold=0.8), which use the same gradients"
         )
     aggregator = checked_aggregator(aggregator, inputs, targets)
+    check_is_module(model)
+    check_loss_function(loss_fn)
     if not callable(loss_fn):
         raise UserError(
             "verify makes the passes of every environment again, and loss_fn is a list of losses: give one "

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ilc.errors import UserError
-from lab.configuration.groups import CONF, choices_with
+from lab.configuration.groups import CONF, GROUPS_WITHOUT_KEY, foreign_option
 from lab.configuration.keys import unknown_key
 from lab.machine.stop_signals import listening
 from lab.terminal.output import unbreakable_output
@@ -115,11 +115,7 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     assert error.parent_node is not None
     key = str(error.full_key)
     group, _, option = key.rpartition(".")
-    others = choices_with(group, option) if group else []
-    if others:
-        return (
-            f"{group}={error.parent_node.get('name')} has no option {option!r}, which belongs to "
-            f"{', '.join(others)}: leave the option out, or choose one of those (a sweep with -m leaves it "
-            "out by itself)"
-        )
-    return unknown_key(key, [str(key) for key in error.parent_node])
+    known = [str(key) for key in error.parent_node]
+    if not group:
+        return unknown_key(key, [*known, *GROUPS_WITHOUT_KEY])
+    return foreign_option(group, error.parent_node.get("name"), option) or unknown_key(key, known)

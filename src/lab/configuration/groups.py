@@ -13,6 +13,8 @@ from ilc.errors import UserError
 from lab.configuration.searched_settings import searched_settings
 
 CONF = Path(__file__).parents[3] / "conf"
+GROUPS_WITHOUT_KEY = ("experiment", "tuned")
+"""Groups whose choices set keys of other sections, so that the config has no key of their name."""
 
 
 def choices(group: str) -> list[str]:
@@ -39,6 +41,18 @@ def choices_with(group: str, option: str) -> list[str]:
     return [
         path.stem for path in sorted((CONF / group).glob("*.yaml")) if option in (OmegaConf.load(path) or ())
     ]
+
+
+def foreign_option(group: str, choice: object, option: str) -> str | None:
+    """The message for an option that a choice lacks and other choices of its group have, or None."""
+    others = choices_with(group, option)
+    if not others:
+        return None
+    return (
+        f"{group}={choice} has no option {option!r}, which belongs to {', '.join(others)}: leave the option "
+        f"out ('~{group}.{option}' if the experiment sets it), or choose one of those (a sweep with -m "
+        "leaves it out by itself)"
+    )
 
 
 def choices_whose(group: str, fits: Callable[[Any], bool]) -> list[str]:

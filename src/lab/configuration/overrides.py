@@ -13,6 +13,8 @@ from hydra.errors import HydraException
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, choices
 
+GROUPS = ("experiment", "aggregator", "dataset", "model", "optimizer", "logger")
+"""The groups whose choices people know by name."""
 OPTIONAL_GROUPS = ("tuned",)
 """Groups from which nothing needs to be chosen."""
 LISTED = 32
@@ -41,25 +43,27 @@ def check_overrides(overrides: Sequence[str]) -> None:
 def _check_choice(read: Override, elsewhere: bool) -> None:
     """Check that the override of a group names a choice.
 
-    For groups that are not optional, Hydra checks the name.
+    If choices may lie elsewhere, in a folder of ``hydra.searchpath``, Hydra checks the name.
     """
     group, known = read.key_or_group, choices(read.key_or_group)
     optional = group in OPTIONAL_GROUPS
     if read.is_sweep_override() or (read.is_delete() and optional):
         return
     value = None if read.is_delete() else read.value()
-    if not isinstance(value, str) or (optional and value not in known and not elsewhere):
+    if not isinstance(value, str) or (value not in known and not elsewhere):
+        close = difflib.get_close_matches(str(value), known, n=1)
+        hint = f"did you mean {close[0]}? Write" if close else "write"
         raise UserError(
-            f"{shortened(str(read.input_line))} does not name a choice of {group}: write {group}=NAME, where "
-            f"NAME is one of {_listed(known, str(value), group)}"
+            f"{shortened(str(read.input_line))} does not name a choice of {group}: {hint} {group}=NAME, "
+            f"where NAME is one of {_listed(known, str(value), group, optional)}"
         )
 
 
-def _listed(known: list[str], wanted: str, group: str) -> str:
+def _listed(known: list[str], wanted: str, group: str, optional: bool) -> str:
     """The choices of a group; if there are too many for a line, the most similar ones."""
     if len(known) <= LISTED:
         return ", ".join(known)
-    others = " and results/*/search/*.yaml" if group in OPTIONAL_GROUPS else ""
+    others = f" and results/*/search/*.yaml, or leave all out with '~{group}'" if optional else ""
     nearest = difflib.get_close_matches(wanted, known, n=LISTED // 4, cutoff=0.0)
     return f"{len(known)}, such as {', '.join(nearest)} (all: conf/{group}/){others}"
 
@@ -83,5 +87,6 @@ def _how_to_write(text: str, parser: OverridesParser) -> str:
     except (HydraException, ValueError):
         return "expected key=value, such as seed=1"
     if not equals:
-        return f"expected {key}=VALUE"
+        group = next((group for group in GROUPS if text in choices(group)), None)
+        return f"expected {key}=VALUE" if group is None else f"did you mean {group}={text}?"
     return f"write a value with such characters in quotes, {shortened(shlex.quote(quoted))}"

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from ilc.errors import UserError
+from lab.configuration.groups import foreign_option
 from lab.configuration.keys import check_type, checked_folder_name, unknown_key
 
 DESCRIPTIVE = ("_target_", "name")
@@ -117,7 +118,8 @@ class Section:
     def _check_options(self, known: Mapping[str, Any]) -> None:
         for name, value in self.options.items():
             if name not in known:
-                raise UserError(unknown_key(f"{self.key}.{name}", known))
+                message = foreign_option(self.key, self.name, name)
+                raise UserError(message or unknown_key(f"{self.key}.{name}", known))
             check_type(f"{self.key}.{name}", value, known[name])
 
 

@@ -33,6 +33,8 @@ class Batches:
     """What the batch size counts, for messages."""
     limit: ClassVar[str] = "examples_per_environment"
     """What the batch size cannot exceed, for messages."""
+    remedy_for_one: ClassVar[str] = ""
+    """What to do if the largest possible batch size is 1, for messages."""
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class Batches:
         if not isinstance(self._batch_size, int) or not 1 <= self._batch_size <= n:
             raise UserError(
                 f"dataset.batch_size ({self.counts}) must lie between 1 and {self.limit} = {n}, "
-                f"got {batch_size!r}"
+                f"got {batch_size!r}{self.remedy_for_one if n == 1 else ''}"
             )
         self._data = environments
         self._generator = generator

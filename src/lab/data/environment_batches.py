@@ -18,6 +18,10 @@ class EnvironmentBatches(Batches):
     """
 
     counts = "examples per environment and step"
+    remedy_for_one = (
+        ": every environment of this dataset is a single example, so take gradients=per_example, "
+        "per_example_share or per_example_loss, whose batch_size counts environments, or dataset.batch_size=1"
+    )
 
     def __len__(self) -> int:
         """Return the number of steps per epoch."""

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
-from ilc.gradients import PER_EXAMPLE, WAYS, backward
+from ilc.gradients import PER_EXAMPLE, WAYS, accumulate, backward
 
 ENVIRONMENT_WAYS = ("vectorized", "sequential")
 X, Y = torch.randn(3, 4, 5), torch.zeros(3, 4, dtype=torch.long)
@@ -35,6 +35,19 @@ def test_shapes_without_environments_or_examples(inputs: Tensor, targets: Tensor
 def test_unknown_way() -> None:
     with pytest.raises(UserError, match="must be one of vectorized, sequential"):
         backward(nn.Linear(5, 2), F.cross_entropy, X, Y, Mean(), gradients="magic")
+
+
+@pytest.mark.parametrize("aggregator", [Mean(), AndMask(0.5)])
+@pytest.mark.parametrize("way", ["vectorized", "per_example"])
+def test_what_is_no_module_and_what_is_no_instance(way: str, aggregator: Mean | AndMask) -> None:
+    layer: Any = nn.Linear(5, 2)
+    for model, kind in ((layer.forward, "method"), (nn.Linear, "the class Linear")):
+        with pytest.raises(UserError, match=rf"must be a torch.nn.Module, got {kind}: "):
+            backward(model, F.cross_entropy, X, Y, aggregator, gradients=way)
+        with pytest.raises(UserError, match=r"must be a torch.nn.Module"), accumulate(aggregator) as votes:
+            votes.backward(model, F.cross_entropy, X, Y, gradients=way)
+    with pytest.raises(UserError, match=r"got the class CrossEntropyLoss: make one, CrossEntropyLoss\(\)$"):
+        backward(layer, nn.CrossEntropyLoss, X, Y, aggregator, gradients=way)
 
 
 @pytest.mark.parametrize("way", ENVIRONMENT_WAYS)

@@ -196,6 +196,14 @@ def test_wrong_uses_are_one_line(
     assert "\n" not in str(error.value)
 
 
+def test_the_class_stands_first(lightning: Any) -> None:
+    class Net(lightning.LightningModule, EnvironmentModule):  # type: ignore[misc]
+        aggregator = MASK
+
+    with pytest.raises(UserError, match=r"from LightningModule, .* class Net\(EnvironmentModule, "):
+        Net().vote(F.cross_entropy, *batches(1))
+
+
 @pytest.mark.parametrize("name", ["DDPStrategy", "FSDPStrategy", "DeepSpeedStrategy"])
 def test_other_strategies_are_refused_by_name(lightning: Any, name: str) -> None:
     from lightning.pytorch.strategies import SingleDeviceStrategy

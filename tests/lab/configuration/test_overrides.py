@@ -34,7 +34,7 @@ def test_a_group_is_chosen_by_name(group: str, text: str) -> None:
 def test_the_best_known_settings_can_be_left_out_but_not_mistyped() -> None:
     check_overrides(["~tuned", "tuned=searched/spirals/l1", "tuned=spirals/mean,published/spirals"])
     for text in ("tuned=nothing", "tuned=null", "tuned=[a]"):
-        with pytest.raises(UserError, match=r"does not name a choice of tuned: .* \(all: conf/tuned/\)"):
+        with pytest.raises(UserError, match=r"a choice of tuned: .* leave all out with '~tuned'$"):
             check_overrides([text])
     with pytest.raises(UserError, match="such as published/spirals, ") as caught:
         check_overrides(["tuned=publisched/spirals"])
@@ -77,6 +77,12 @@ def test_a_sweep_in_the_middle_of_overrides(
         done = train(*tiny, *flags)
         assert done.returncode == 1
         assert done.stderr == "Error: -m accepts only overrides (KEY=VALUE): leave --cfg out\n"
+
+
+def test_an_option_that_is_written_as_a_flag(train: TrainCommand) -> None:
+    done = train("--epochs", "3")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("Error: options are written KEY=VALUE, such as ")
 
 
 @pytest.mark.slow

@@ -74,6 +74,12 @@ def test_batch_sizes_out_of_range_are_refused(batch_size: int) -> None:
         EnvironmentBatches(data(), batch_size, torch.Generator())
 
 
+def test_the_batch_size_of_environments_of_one_example_names_the_ways_that_count_otherwise() -> None:
+    single = Environments(torch.zeros(5, 1, 3), torch.zeros(5, 1, dtype=torch.long), TEST)
+    with pytest.raises(UserError, match="a single example, so take gradients=per_example"):
+        EnvironmentBatches(single, 4, torch.Generator())
+
+
 def test_a_spread_of_examples_covers_the_split() -> None:
     split = Split(torch.arange(10), torch.arange(10))
     assert split.spread(4).inputs.tolist() == [0, 2, 5, 7]

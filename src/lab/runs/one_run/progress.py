@@ -8,6 +8,8 @@ from lab.terminal.bar import TerminalBar
 
 LINES = 10
 """The number of lines that a whole run prints where there is no terminal."""
+FIRST = ("train/accuracy", "test/accuracy", "test/kl", "validation/accuracy")
+"""The metrics that are shown if a run has them."""
 
 
 class EpochProgress(TerminalBar):
@@ -20,15 +22,7 @@ class EpochProgress(TerminalBar):
 
     def update(self, epoch: int, metrics: dict[str, float | int] | None = None) -> None:
         """Report that ``epoch`` epochs are done."""
-        shown = (
-            ""
-            if metrics is None
-            else "  ".join(
-                f"{key} {metrics[key]:.3f}"
-                for key in ("train/accuracy", "test/accuracy", "test/kl", "validation/accuracy")
-                if key in metrics
-            )
-        )
+        shown = _shown(metrics or {})
         if self._is_terminal:
             self._bar.update(self._task, completed=epoch)
             if metrics:
@@ -38,3 +32,10 @@ class EpochProgress(TerminalBar):
             left = elapsed / max(1, epoch - self._start) * (self._n_epochs - epoch)
             line = f"{self._title}: epoch {epoch} of {self._n_epochs}  {shown}  about {left:.0f} s left"
             print(line, flush=True)
+
+
+def _shown(metrics: dict[str, float | int]) -> str:
+    """The metrics of ``FIRST``. If there are none, the first two of training and test."""
+    keys = [key for key in FIRST if key in metrics]
+    keys = keys or [key for key in metrics if key.startswith(("train/", "test/"))][:2]
+    return "  ".join(f"{key} {metrics[key]:.3f}" for key in keys)

@@ -67,9 +67,18 @@ def check_selection(rule: str, splits: Collection[str]) -> None:
 
 
 def _score(metrics: Metrics, split: str) -> float:
-    """The score of an evaluation, where higher is better: the accuracy, or otherwise the negative risk."""
+    """The score of an evaluation, where higher is better: the accuracy, or otherwise the negative risk.
+
+    Raises:
+        UserError: the run measures neither.
+    """
     if f"{split}/accuracy" in metrics:
         return float(metrics[f"{split}/accuracy"])
+    if f"{split}/loss" not in metrics:
+        raise UserError(
+            f"this trainer.selection compares {split}/accuracy or {split}/loss, and this run measures "
+            "neither: take trainer.selection=last"
+        )
     return -float(metrics[f"{split}/loss"])
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ilc.errors import UserError
 from lab.configuration.compose import combinations, command_of, compose_config, compose_run, tuned_settings
+from lab.configuration.overrides import key_of
 from lab.configuration.resolve import resolve, run_name
 from lab.files.atomic import write_text
 from lab.files.locked import lock
@@ -30,7 +31,6 @@ WORKER = ("threads=1", "logger=none")
 
 SECONDS_TO_DIE = 5
 """How long a command waits for the worker of an earlier command that was killed."""
-"""How long a command waits for the worker of an earlier command that was killed."""
 
 
 def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
@@ -43,6 +43,11 @@ def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
     Raises:
         HydraException, UserError: an override does not fit the config.
     """
+    if any(key_of(text) == "hydra.run.dir" for text in overrides):
+        raise UserError(
+            "hydra.run.dir names the folder of one run, and here every run has a folder of its own: name the "
+            "folder for all of them with hydra.sweep.dir=FOLDER (src/train.py -m) or --output (run_many.py)"
+        )
     runs = {}
     for combination in combinations(overrides):
         own = leave_out_foreign_options(combination)

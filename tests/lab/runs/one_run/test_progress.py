@@ -24,3 +24,9 @@ def test_count_and_time_left_are_shown(width: int, monkeypatch: pytest.MonkeyPat
     assert any("50/1000" in line and ":" in line.partition("/1000")[2] for line in lines), lines
     assert "cifar_random_labels" in shown.getvalue()
     assert "train/acc" in shown.getvalue()
+
+
+def test_a_task_with_other_metrics_shows_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with EpochProgress("bandit run seed 0", n_epochs=2) as bar:
+        bar.update(1, {"step": 3, "test/regret": 0.25, "train/reward": 1.0})
+    assert "epoch 1 of 2  test/regret 0.250  train/reward 1.000  about" in capsys.readouterr().out

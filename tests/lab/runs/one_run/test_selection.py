@@ -42,3 +42,9 @@ def test_a_dataset_without_validation_environment_is_refused() -> None:
         check_selection("validation_environment", {"test"})
     check_selection("validation_environment", {"test", "validation"})
     check_selection("test_oracle", {"test"})
+
+
+@pytest.mark.parametrize("rule", sorted(RULES.keys() - {"last"}))
+def test_a_run_without_accuracy_and_risk_is_told_so(rule: str) -> None:
+    with pytest.raises(UserError, match=r"/accuracy or .*/loss, and this run measures neither"):
+        RULES[rule]([{"test/regret": 0.5}])

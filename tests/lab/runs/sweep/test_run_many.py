@@ -69,7 +69,7 @@ def test_tables_hold_the_runs_of_the_sweep_alone_and_their_commands_repeat_them(
     assert runs.seed.tolist() == [0, 1]
     assert runs["aggregator.rescale"].isna().all()
     assert curves.epoch.tolist() == [1, 2, 3] * 2
-    again = train(*shlex.split(runs.command[0])[2:], "hydra.sweep.dir=again", "hydra.run.dir=again/one")
+    again = train(*shlex.split(runs.command[0])[2:], "hydra.sweep.dir=again")
     assert again.returncode == 0, again.stderr
     (summary,) = (tmp_path / "again").rglob("summary.json")
     assert json.loads(summary.read_text())["train/loss"] == runs["train/loss"][0]

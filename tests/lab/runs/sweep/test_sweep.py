@@ -55,6 +55,11 @@ def test_an_option_that_a_choice_lacks_names_one_run(tiny: tuple[str, ...], tmp_
         plan([*tiny, "optimizer.beta=1"], tmp_path)
 
 
+def test_the_folder_of_one_run_is_refused_for_many(tiny: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"hydra.sweep.dir=FOLDER \(src/train.py -m\) or --output"):
+        plan([*tiny, "seed=0,1", "hydra.run.dir=elsewhere"], tmp_path)
+
+
 @pytest.fixture
 def fail(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes every run end with this error."""
