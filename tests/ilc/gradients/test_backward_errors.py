@@ -114,12 +114,6 @@ def test_what_is_no_aggregator(way: str, aggregator: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("way", ALL_WAYS)
-def test_the_class_of_a_loss(way: str) -> None:
-    with pytest.raises(UserError, match=r"an instance, got the class MSELoss: make one, as in MSELoss\(\)"):
-        backward(nn.Linear(5, 2), nn.MSELoss, X, Y, Mean(), way)
-
-
-@pytest.mark.parametrize("way", ALL_WAYS)
 def test_data_parallel_and_its_like(way: str) -> None:
     with pytest.raises(UserError, match=r"DataParallel .*model\.module.*ilc\.distributed\.backward"):
         backward(nn.DataParallel(nn.Linear(5, 2)), F.cross_entropy, X, Y, Mean(), way)

@@ -6,10 +6,11 @@ import copy
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from types import MethodType, SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,7 @@ from ilc.gradients import PER_EXAMPLE, backward, environment_gradients
 from ilc.gradients._trials.fingerprint import fingerprint
 
 D, C = 5, 3
+NUMPY: Any = import_module("numpy") if find_spec("numpy") else None
 
 
 @dataclass(slots=True)
@@ -42,7 +44,8 @@ class Switched(nn.Module):
         self.options = SimpleNamespace(center=False, strength=0.0)
         self.arguments = Namespace(center=False)
         self.settings = Settings()
-        self.share, self.weights = np.float64(0), np.zeros(2)
+        self.share: Any = NUMPY.float64(0) if NUMPY else 0.0
+        self.weights: Any = NUMPY.zeros(2) if NUMPY else None
         self.flags = {"center": False}
         self.carried = 0.0
         self.register_buffer("on", torch.zeros(()))
@@ -51,7 +54,7 @@ class Switched(nn.Module):
         hidden = self.first(x)
         on = self.center or self.options.center or self.flags["center"] or self.step > 3
         on = on or self.arguments.center or bool(self.settings.strength + self.options.strength)
-        on = on or bool(self.share + self.weights.any())
+        on = on or bool(self.share) or (self.weights is not None and bool(self.weights.any()))
         on = on or not self.inner.training
         hidden = hidden - (float(on) + self.strength + self.on) * hidden.mean(0)
         if self.carries:
@@ -91,8 +94,6 @@ CHANGES: dict[str, Callable[[Any], object]] = {
     "a number of its options": lambda model: setattr(model.options, "strength", 0.5),
     "a flag of its arguments": lambda model: setattr(model.arguments, "center", True),
     "a number in a dataclass": lambda model: setattr(model.settings, "strength", 0.5),
-    "a number of numpy": lambda model: setattr(model, "share", np.float64(0.5)),
-    "a few numbers of numpy": lambda model: model.weights.fill(0.5),
     "a flag in a dictionary": lambda model: model.flags.update(center=True),
     "the mode of a layer": lambda model: model.inner.eval(),
     "all modes": lambda model: model.eval(),
@@ -107,6 +108,9 @@ CHANGES: dict[str, Callable[[Any], object]] = {
     "carrying over": lambda model: setattr(model, "carries", True),
     "reentrant checkpoints": lambda model: setattr(model, "reentrant", True),
 }
+if NUMPY:
+    CHANGES["a number of numpy"] = lambda model: setattr(model, "share", NUMPY.float64(0.5))
+    CHANGES["a few numbers of numpy"] = lambda model: model.weights.fill(0.5)
 
 
 def batch(way: str) -> tuple[Tensor, Tensor]:

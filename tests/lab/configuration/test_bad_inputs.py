@@ -75,7 +75,7 @@ MISTAKES = {
         "aggregator=dann and model=dann need each other",
     ),
     "target that does not exist": ("model._target_=lab.models.Missing", "cannot be imported"),
-    "W&B mode": ("+logger.mode=cloud", "unknown key 'logger.mode'"),
+    "W&B mode": ("+logger.mode=cloud", "logger=none has no option 'mode', which belongs to wandb"),
     "run folder below a file": ("hydra.run.dir=/dev/null/run", "/dev/null/run"),
 }
 
