@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ilc.aggregators._base import Combined
 from ilc.aggregators._drawing import DrawingAggregator
-from ilc.aggregators._one_sign import share_of_sign, sum_of_sign
+from ilc.aggregators._one_sign import count_of_sign, mean_share, sum_of_sign
 from ilc.aggregators._statistics import GradientStatistics
 
 
@@ -23,5 +23,6 @@ class GradDrop(DrawingAggregator):
         assert statistics.magnitude_sum is not None, "gathered because needs_magnitudes is set"
         purity = (1 + statistics.total / statistics.magnitude_sum.clamp_min(1e-38)) / 2
         drawn = (purity > self.uniform(purity)).to(purity.dtype) * 2 - 1
+        count = count_of_sign(statistics, drawn).to(drawn.dtype)
         update = sum_of_sign(statistics, drawn) / statistics.n_environments
-        return Combined(update, share_of_sign(statistics, drawn))
+        return Combined(update, mean_share(count, statistics.n_environments))

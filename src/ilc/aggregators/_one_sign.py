@@ -13,10 +13,9 @@ def sum_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
     return (statistics.total + sign * statistics.magnitude_sum) / 2
 
 
-def share_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:
-    """The mean over components of the share of environments with that sign; 1 without components."""
-    count = count_of_sign(statistics, sign).to(sign.dtype)
-    return (count / statistics.n_environments).mean() if count.numel() else count.new_ones(())
+def mean_share(count: Tensor, n_environments: int) -> Tensor:
+    """The mean over components of the share of environments that are counted; 1 without components."""
+    return (count / n_environments).mean() if count.numel() else count.new_ones(())
 
 
 def count_of_sign(statistics: GradientStatistics, sign: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ilc.aggregators._base import Aggregator, Combined
-from ilc.aggregators._one_sign import count_of_sign, share_of_sign, sum_of_sign
+from ilc.aggregators._one_sign import count_of_sign, mean_share, sum_of_sign
 from ilc.aggregators._statistics import GradientStatistics
 
 
@@ -28,4 +28,4 @@ class SignElection(Aggregator):
         elected = statistics.total.sign()
         count = count_of_sign(statistics, elected).to(elected.dtype)
         update = sum_of_sign(statistics, elected) / count.clamp_min(1)
-        return Combined(update, share_of_sign(statistics, elected))
+        return Combined(update, mean_share(count, statistics.n_environments))

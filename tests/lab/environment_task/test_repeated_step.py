@@ -58,6 +58,20 @@ def _storage(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
+def written_steps(n: int, norm: str, gradients: str, threshold: float) -> list[list[str]]:
+    """The operations of each of ``n`` steps, a line for each operation."""
+    model = FastResNet(1, 10, 2, norm)
+    optimizer, aggregator = optim.Adam(model.parameters()), AndMask(threshold, rescale=True)
+    steps = []
+    for _ in range(n):
+        batch = torch.randn(4, 1, 1, 8, 8), torch.randint(10, (4, 1))
+        with Written(batch) as written:
+            backward(model, RISKS["cross_entropy"], *batch, aggregator, gradients)
+        optimizer.step()
+        steps.append(written.lines)
+    return steps
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.2])
 @pytest.mark.parametrize("gradients", PER_EXAMPLE)
 @pytest.mark.parametrize("norm", ["batch", "group"])
@@ -65,14 +79,8 @@ def test_a_step_waits_for_no_number(
     norm: str, gradients: str, threshold: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_compiled, "installed", lambda: False)  # As on a GPU, which has no numba kernels.
-    model = FastResNet(1, 10, 2, norm)
-    optimizer, aggregator = optim.Adam(model.parameters()), AndMask(threshold, rescale=True)
-    for _ in range(repeated_step.STEPS_BEFORE + 1):
-        batch = torch.randn(4, 1, 1, 8, 8), torch.randint(10, (4, 1))
-        with Written(batch) as written:
-            backward(model, RISKS["cross_entropy"], *batch, aggregator, gradients)
-        optimizer.step()
-    operations = [line.partition(" ")[0] for line in written.lines]
+    written = written_steps(repeated_step.STEPS_BEFORE + 1, norm, gradients, threshold)[-1]
+    operations = [line.partition(" ")[0] for line in written]
     assert len(operations) > 50
     assert not [name for name in operations if any(word in name for word in WAITING)]
 
@@ -85,15 +93,7 @@ def test_every_step_does_the_same_with_the_same_memory(
 ) -> None:
     """Else a recorded step would go on with what it saw when it was recorded."""
     monkeypatch.setattr(_compiled, "installed", lambda: False)
-    model = FastResNet(1, 10, 2, norm)
-    optimizer, aggregator = optim.Adam(model.parameters()), AndMask(threshold, rescale=True)
-    steps = []
-    for _ in range(repeated_step.STEPS_BEFORE + 2):
-        batch = torch.randn(4, 1, 1, 8, 8), torch.randint(10, (4, 1))
-        with Written(batch) as written:
-            backward(model, RISKS["cross_entropy"], *batch, aggregator, gradients)
-        optimizer.step()
-        steps.append(written.lines)
+    steps = written_steps(repeated_step.STEPS_BEFORE + 2, norm, gradients, threshold)
     assert len(steps[-1]) > 100
     assert steps[-1] == steps[-2]
 
