@@ -51,7 +51,9 @@ DATES = {
     "distillation/mujoco": RuleDate(TODAY),
     "distillation/mujoco_order": RuleDate(TODAY),
     "distillation/privileged": RuleDate(TODAY, AFTER, LITERAL),
-    "irm/authors_protocol": RuleDate("2026-11-25", "2026-11-25"),
+    "irm/authors_protocol": RuleDate(
+        "2026-11-25", "2026-11-25", "the limit to another network came on 2026-11-26, after the runs"
+    ),
     "irm/colored": RuleDate(TODAY, TODAY),
     "irm/cue": RuleDate(TODAY, TODAY),
     "irm/linear": RuleDate(TODAY, TODAY),

@@ -1,4 +1,4 @@
-"""Test KL on CoinRun, five seeds, one draw of levels: Adam, the mask, and the mask's settings without it."""
+"""Test KL on CoinRun by seed, one draw of levels: Adam, the mask, and the mask's settings without it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from lab.experiments.coinrun.trials import COLORS, MARKERS, UNMASKED, read_finalists_means
+from lab.experiments.coinrun.finalists import read_finalists_means
+from lab.experiments.coinrun.trials import COLORS, MARKERS, UNMASKED
 from lab.figures.thumbnails import new_thumbnail
 
 GROUPS = {"adam": "Adam", "temporal_mask": "mask", UNMASKED: "its settings,\nno mask"}

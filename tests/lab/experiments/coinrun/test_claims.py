@@ -23,21 +23,18 @@ from lab.experiments.coinrun.figures import (
     table3,
 )
 from lab.experiments.coinrun.figures.figure18 import interval_of_the_mean
-from lab.experiments.coinrun.number_of_levels import RUNS, differences, read_number_of_levels
-from lab.experiments.coinrun.number_of_levels import comparisons as comparisons_by_levels
-from lab.experiments.coinrun.trials import (
+from lab.experiments.coinrun.finalists import (
+    ALL_SEEDS,
     FINALISTS,
     FINALISTS_LEVELS,
-    FOLDER,
-    METHODS,
-    TOP,
-    UNMASKED,
-    all_trials,
+    FIRST_SEEDS,
     comparisons,
-    counts,
     read_finalists_ends,
-    read_trials,
+    read_finalists_means,
 )
+from lab.experiments.coinrun.number_of_levels import RUNS, differences, read_number_of_levels
+from lab.experiments.coinrun.number_of_levels import comparisons as comparisons_by_levels
+from lab.experiments.coinrun.trials import FOLDER, METHODS, TOP, UNMASKED, all_trials, counts, read_trials
 from lab.runs.search.search_file import load_definition
 
 TRIALS, SEEDS, LEVELS = 24, 5, 40
@@ -152,6 +149,36 @@ def test_the_verdict_is_that_of_new_seeds(
     assert "after 2,048 steps, mask minus Adam" in generalisation.number
     assert "24 completed trials of Adam (1 more failed)" in generalisation.ours
     assert "on 1,000 of the 2,000 test states" in generalisation.ours
+    assert "will decide alone; 0 of 45 trainings" in generalisation.ours
+
+
+def test_later_seeds_decide_alone_and_only_when_all_are_there(tmp_path: Path) -> None:
+    results = write(tmp_path, 0.01)
+    rows = pd.read_csv(results / FINALISTS_LEVELS)
+    last = rows[(rows.epochs == LONG) & (rows.seed == 0)]
+    worse = {"temporal_mask": 0.02}
+    later = [
+        last.assign(seed=seed).assign(**{"test/kl": last["test/kl"] + last.method.map(worse).fillna(0.0)})
+        for seed in range(FIRST_SEEDS, ALL_SEEDS)
+    ]
+    later = [part.assign(**{"test/kl": part["test/kl"] + 1e-4 * n}) for n, part in enumerate(later)]
+    for done, rest in ((later[:-1], ["adam"]), (later, [])):
+        partly = later[-1][later[-1].method.isin(rest)]
+        pd.concat([rows, *done, partly]).to_csv(results / FINALISTS_LEVELS, index=False)
+        (claim,) = claims(results)
+        found = comparisons(results)
+        assert found[512]["adam"].seeds == FIRST_SEEDS
+        if rest:
+            assert claim.verdict == f"in part: {LIMIT}"
+            assert "43 of 45 trainings" in claim.ours
+            assert found[2048]["adam"].seeds == FIRST_SEEDS
+        else:
+            assert claim.verdict == "not reproduced"
+            assert found[2048]["adam"].seeds == ALL_SEEDS - FIRST_SEEDS
+            assert "With all 20 the differences are" in claim.ours
+            assert set(read_finalists_means(results).query("steps == 2048").seed) == set(
+                range(FIRST_SEEDS, ALL_SEEDS)
+            )
 
 
 def test_weight_decay_is_judged_by_the_random_trials_alone(tmp_path: Path) -> None:

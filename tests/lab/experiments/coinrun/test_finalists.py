@@ -63,8 +63,8 @@ def test_rows(states: Split, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(finalists, "trained", train)
     methods = {"adam": ["coinrun/adam"], "unmasked": ["coinrun/temporal_mask", "settings=others"]}
-    parts = finalists.parts(methods, epochs=[2, 4], finalists=2, seeds=3, evaluations=2, levels=5)
-    assert len(parts) == 13
+    parts = finalists.parts(methods, seeds={2: 2, 4: 3}, finalists=2, evaluations=2, levels=5)
+    assert len(parts) == 11
     tables = parts["unmasked-epochs4-seed2"]()
     assert asked == [
         (

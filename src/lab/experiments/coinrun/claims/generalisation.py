@@ -7,18 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from lab.experiments.coinrun.comparison import Comparison
-from lab.experiments.coinrun.trials import (
-    CUT,
-    PAPER_BEST,
-    TOP,
-    TRIAL,
-    UNMASKED,
-    comparisons,
-    corrected,
-    counts,
-    in_words,
-    read_trials,
-)
+from lab.experiments.coinrun.finalists import comparisons, corrected, in_words, later_seeds
+from lab.experiments.coinrun.trials import CUT, PAPER_BEST, TOP, TRIAL, UNMASKED, counts, read_trials
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
 from lab.figures.verdicts import reproduced
@@ -33,8 +23,9 @@ def claims(results: Path) -> list[Claim]:
     longest = by_steps[max(by_steps)]
     adam, unmasked = longest["adam"], longest[UNMASKED]
     parts = [
-        f"After {steps:,} steps the mask minus Adam is {_with_p(found, p, 'adam')}, and the mask minus the "
-        f"same configurations without it is {_with_p(found, p, UNMASKED)}."
+        f"After {steps:,} steps ({found['adam'].seeds} seeds) the mask minus Adam is "
+        f"{_with_p(found, p, 'adam')}, and the mask minus the same configurations without it is "
+        f"{_with_p(found, p, UNMASKED)}."
         for (steps, found), p in zip(by_steps.items(), corrected(by_steps).values(), strict=True)
     ]
     oracle = trials[trials.oracle_rank <= TOP].groupby("method")["test/kl"]
@@ -46,14 +37,14 @@ def claims(results: Path) -> list[Claim]:
         f"the mask. The best run has {PAPER_BEST:.5f} (table 3).",
         ours=f"We chose the {TOP} best configurations of each search by validation levels after {TRIAL}, and "
         "trained them again. The numbers are differences of the test KL in nats, with 95 % intervals over "
-        f"{adam.seeds} new seeds and {adam.levels:,} unseen levels, and p values that are corrected for the "
-        f"{2 * len(by_steps)} comparisons (Holm). {' '.join(parts)} The training levels, the states and the "
-        "expert are one draw for all seeds, so the intervals do not cover another draw. With a probability "
-        f"of 80 % one uncorrected interval would have shown true differences of {adam.smallest_seen:.4f} "
-        f"from Adam and {unmasked.smallest_seen:.4f} from the same configurations without the mask at the "
-        f"last budget. The paper chooses on test data. If we do so after {TRIAL}, the best test KL is "
-        f"{_against(best)}, and the median of the top {TOP} is {_against(median)} (on {CUT}). There are "
-        f"{counts(results)}.",
+        f"new seeds and {adam.levels:,} unseen levels, and p values that are corrected for the "
+        f"{2 * len(by_steps)} comparisons (Holm). {' '.join(parts)} {later_seeds(results)} "
+        "The training levels, the states and the expert are one draw for all seeds, so the intervals do not "
+        "cover another draw. With a probability of 80 % one uncorrected interval would have shown true "
+        f"differences of {adam.smallest_seen:.4f} from Adam and {unmasked.smallest_seen:.4f} from the same "
+        "configurations without the mask at the last budget. The paper chooses on test data. If we do so "
+        f"after {TRIAL}, the best test KL is {_against(best)}, and the median of the top {TOP} is "
+        f"{_against(median)} (on {CUT}). There are {counts(results)}.",
         number=f"{adam.difference:+.4f} nats of test KL after {max(by_steps):,} steps, mask minus Adam; "
         f"{unmasked.difference:+.4f} nats, mask minus the same configurations without it",
         verdict=verdict(by_steps, LIMIT),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.coinrun.trials import METHODS, UNMASKED, comparisons, corrected, read_finalists_means
+from lab.experiments.coinrun.finalists import comparisons, corrected, read_finalists_means
+from lab.experiments.coinrun.trials import METHODS, UNMASKED
 
 NAMES = {**METHODS, UNMASKED: "mask's settings, no mask"}
 

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lab.experiments.coinrun.finalists import comparisons, corrected, in_words, read_finalists_means
 from lab.experiments.coinrun.trials import (
     COLORS,
     CUT,
@@ -19,11 +20,7 @@ from lab.experiments.coinrun.trials import (
     TRIAL,
     UNMASKED,
     about,
-    comparisons,
-    corrected,
     counts,
-    in_words,
-    read_finalists_means,
     read_trials,
 )
 from lab.figures.style import GREY, new_figure, stamp

@@ -10,16 +10,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 
-from lab.experiments.coinrun.trials import (
-    COLORS,
-    CUT,
-    METHODS,
-    STEPS_PER_EPOCH,
-    TOP,
-    UNMASKED,
-    about,
-    read_finalists,
-)
+from lab.experiments.coinrun.finalists import read_finalists
+from lab.experiments.coinrun.trials import COLORS, CUT, METHODS, STEPS_PER_EPOCH, TOP, UNMASKED, about
 from lab.figures.style import new_figure, stamp
 
 STYLES = {"adam": "--", "temporal_mask": "-", UNMASKED: ":"}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.coinrun.trials import CUT, METHODS, read_finalists_ends, read_trials
+from lab.experiments.coinrun.finalists import read_finalists_ends
+from lab.experiments.coinrun.trials import CUT, METHODS, read_trials
 
 N = 5
 RUNS = "coinrun/table3_runs.csv"

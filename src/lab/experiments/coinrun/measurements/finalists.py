@@ -30,9 +30,8 @@ seed the student of the best configuration."""
 
 def parts(
     methods: Mapping[str, Sequence[str]],
-    epochs: Sequence[int],
+    seeds: Mapping[int, int],
     finalists: int = 10,
-    seeds: int = 5,
     evaluations: int = 4,
     levels: int = 300,
 ) -> Parts:
@@ -43,10 +42,9 @@ def parts(
     Args:
         methods: for each method, the search in ``results/coinrun/search/`` whose best configurations are
             trained, and settings that replace theirs.
-        epochs: budgets, which are multiples of ``evaluations``. All runs are made for each budget, and their
+        seeds: number of seeds, from 0, by budget in epochs. A budget is a multiple of ``evaluations``, and
             learning rates drop within it.
         finalists: number of configurations of each method.
-        seeds: number of seeds, from 0.
         evaluations: number of evaluations of a run, equally far apart.
         levels: number of levels to play once each, which no student and no expert has seen.
     """
@@ -61,8 +59,8 @@ def parts(
                 finalists,
                 levels,
             )
-            for budget in epochs
-            for seed in range(seeds)
+            for budget, n_seeds in seeds.items()
+            for seed in range(n_seeds)
             for method, (search, *settings) in methods.items()
         },
     }

@@ -52,7 +52,7 @@ def draw(results: Path) -> Figure:
         )
         if noise == COWS:
             axes.axvspan(0, PASSED_BY_ARITHMETIC, color=GREY, alpha=0.08, lw=0)
-            axes.text(0.01, 1.0, "an 80 % cue always passes here", fontsize=8, color=GREY, va="top")
+            axes.text(0.01, 0.07, "an 80 % cue always passes here", fontsize=8, color=GREY, va="top")
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("agreement threshold over examples")
         as_percent(axes)

@@ -54,6 +54,7 @@ def draw(results: Path) -> Figure:
     tests = read_unit_tests(results)
     _draw_unit_tests(panels[-2], tests)
     n_seeds = " or ".join(map(str, sorted(tests.n_seeds.unique())))
+    rest = ", ".join(sorted({*tests.problem} - {*DRAWN_PROBLEMS}))
     cost = pd.read_csv(results / COST).set_index("method").relative
     panels[-1].barh(range(len(LABELS)), cost[list(LABELS)], color=[_color(method) for method in LABELS])
     panels[-1].set(title="cost of a step", xlabel="x plain training")
@@ -69,9 +70,9 @@ def draw(results: Path) -> Figure:
         figure,
         "dots: five seeds, bar: median, dotted: median of plain training; best of 20 trials each, by "
         "validation on Colored MNIST, by test accuracy (oracle) on spirals;\nunit tests: mean and "
-        f"standard deviation over {n_seeds} data seeds, best of 20 draws by validation; cost: "
-        "measured on the spirals with one core; the temporal AND-mask's step has one of 32 "
-        f"environments;\nno mark: not run; data: {sources}, generated linear "
+        f"standard deviation over {n_seeds} data seeds, best of 20 draws by validation (the table has "
+        f"problems {rest} too);\ncost: measured on the spirals with one core; the temporal AND-mask's step "
+        f"has one of 32 environments;\nno mark: not run; data: {sources}, generated linear "
         f"problems{f'; {open_ones}' if open_ones else ''}",
     )
     return figure
