@@ -12,6 +12,7 @@ from ilc.aggregators import Aggregator
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
 from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
+from ilc.gradients._one_environment import warn_of_one_environment
 from ilc.gradients._refusals import check_is_module, checked_aggregator
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
@@ -47,8 +48,9 @@ def backward(
     """Fill ``.grad`` of every trainable parameter with the aggregated environment gradients.
 
     The call overwrites ``.grad``, so no ``zero_grad`` is needed. It warns if no optimizer step has used what
-    it overwrites; ``ilc.accumulate`` collects environments over several calls. A trainable parameter that the
-    risk does not reach gets a zero gradient. Frozen parameters do not change.
+    it overwrites, or if the aggregator has one environment and so nothing to compare. ``ilc.accumulate``
+    collects environments over several calls. A trainable parameter that the risk does not reach gets a zero
+    gradient. Frozen parameters do not change.
 
     Args:
         model: called with one environment's inputs ``[N, ...]``: ``model(x)``, ``model(*x)`` for a tuple,
@@ -102,6 +104,7 @@ def uses_votes(model: nn.Module, aggregator: Aggregator, gradients: str) -> bool
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:
     """Make one update of the statistics and put it into ``.grad``: the second half of ``backward``."""
     risks, statistics, penalties = gradients
+    warn_of_one_environment(aggregator, statistics)
     kept_share: dict[str, Tensor] = {}
     kept = torch.zeros((), device=risks.device)
     size = 0

@@ -11,6 +11,7 @@ from ilc.aggregators import Aggregator, Combined, GradientStatistics
 from ilc.distributed._shards.checks import shards
 from ilc.gradients import BackwardResult, EnvironmentGradients
 from ilc.gradients._backward import call_hooks
+from ilc.gradients._one_environment import warn_of_one_environment
 
 
 def update_of_shard(statistics: GradientStatistics, p: DTensor, aggregator: Aggregator) -> Combined:
@@ -34,6 +35,7 @@ def combined_shards(
 ) -> BackwardResult:
     """Do what ``ilc.gradients.combined`` does: ``.grad`` becomes the update of this process's parts."""
     risks, statistics, penalties = gradients
+    warn_of_one_environment(aggregator, statistics)
     parameters = shards(model)
     shares = []
     for name in list(statistics):
