@@ -60,8 +60,8 @@ class Accumulation:
             The risks of these environments, detached.
 
         Raises:
-            UserError: as for ``ilc.backward``; the model or its parameters have changed since the first call;
-                or the way depends on the whole batch.
+            UserError: as for ``ilc.backward``; the model, its parameters or its mode (``train`` or ``eval``)
+                have changed since the first call; or the way depends on the whole batch.
         """
         self._check(model, gradients)
         self._buffers.begin()
@@ -103,13 +103,21 @@ class Accumulation:
             )
         reshard(model)
         parameters = [(name, id(p), p._version, p.requires_grad) for name, p in model.named_parameters()]
+        modes = [module.training for module in model.modules()]
         if self._model is None:
             self._model, self._parameters, self._buffers = model, parameters, BuffersOverCalls(model)
+            self._modes = modes
         if self._model is not model or self._parameters != parameters:
             what = "the parameters have changed" if self._model is model else "this is another model"
             raise UserError(
                 f"{what} since the first micro-batch of this update: make the optimizer's step after the "
                 "block of ilc.accumulate, and a block for each model"
+            )
+        if self._modes != modes:
+            raise UserError(
+                "train() or eval() was called since the first micro-batch of this update, so its "
+                "environments would see different models: leave the modes of all modules as they are inside "
+                "the block of ilc.accumulate"
             )
 
     def _finish(self) -> None:

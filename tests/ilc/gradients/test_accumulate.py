@@ -228,6 +228,12 @@ def freeze_within(votes: Any, model: nn.Module) -> None:
     votes.backward(model, F.cross_entropy, *batch())
 
 
+def eval_within(votes: Any, model: nn.Module) -> None:
+    votes.backward(model, F.cross_entropy, *batch())
+    model[1].eval()  # type: ignore[index, operator]
+    votes.backward(model, F.cross_entropy, *batch())
+
+
 def layer_replaced_within(votes: Any, model: nn.Module) -> None:
     votes.backward(model, F.cross_entropy, *batch())
     model[0] = copy.deepcopy(model[0])  # type: ignore[index, operator]
@@ -244,6 +250,7 @@ def layer_replaced_within(votes: Any, model: nn.Module) -> None:
         (Mean(), step_within, "the parameters have changed since the first micro-batch"),
         (Mean(), freeze_within, "the parameters have changed since the first micro-batch"),
         (Mean(), layer_replaced_within, "the parameters have changed since the first micro-batch"),
+        (Mean(), eval_within, r"train\(\) or eval\(\) was called since the first micro-batch"),
         (Mean(), other_model, "this is another model since the first micro-batch"),
         (Mean(), lambda v, m: v.backward(m, F.mse_loss, *batch(), "pooled"), "call loss.backward"),
         (
