@@ -144,7 +144,11 @@ def test_the_runs_at_three_revolutions_are_those_of_the_authors_code(root: Path)
     counts = runs.groupby("method").seed.nunique()
     assert counts.min() == 10 and set(counts.index) == set(METHODS.values())
     assert runs.epoch.max() == setting.epochs
-    assert not runs.command.str.contains("revolutions").any()  # The default of that time.
+    named = runs.command.str.contains("dataset.revolutions=3.0 ", regex=False)
+    assert not runs[~named].command.str.contains("revolutions").any()  # The default of that time.
+    assert runs[named].groupby("method").seed.unique().map(list).to_dict() == {
+        METHODS[name]: list(range(10, 20)) for name in MORE_OF_THREE
+    }
     for name in METHODS:
         trials = trials_at(root / "results", THREE, name)
         assert (trials.state == "COMPLETE").sum() == setting.trials

@@ -11,9 +11,11 @@ import pytest
 from docs.page_text import tenths, whole, word
 from lab.experiments.spirals.correlations import MIN_COMPONENTS
 from lab.experiments.spirals.environments import UNANIMITY, read_environments
-from lab.experiments.spirals.methods import JOINT, METHODS, PERFECT, read_methods, read_trials
+from lab.experiments.spirals.methods import JOINT, METHODS, PERFECT, above_chance, read_methods, read_trials
 from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
 from lab.experiments.spirals.readings import AND_MASK_RUNS, CHOSEN
+from lab.experiments.spirals.three_revolutions import WHOLE, WHOLE_RUNS, settings_of_methods
+from lab.experiments.spirals.three_revolutions import tests_at as accuracies_at
 from lab.experiments.spirals.unanimous import read_unanimous
 
 
@@ -100,6 +102,52 @@ def test_trials_and_new_seeds(text: str, results: Path) -> None:
     fitted = {name: trial["train/accuracy"] for name, trial in highest.items()}
     assert f"That of BatchNorm ends by the paper's rule at {whole(fitted.pop('batch_norm'))} %." in text
     assert f"with at most {whole(max(fitted.values()))} % training accuracy" in text
+
+
+def test_whole_training(text: str, results: Path) -> None:
+    curves = read_methods(results, "curves", WHOLE_RUNS).rename(columns={"test/accuracy": "test"})
+
+    def perfect(name: str) -> tuple[int, pd.Series, pd.Series]:
+        """The number of seeds, the epoch at which a seed is first perfect, and which are at the end."""
+        own = curves[curves.method == METHODS[name]].sort_values("epoch")
+        last = own.groupby("seed").test.last()
+        return len(last), own[own.test >= PERFECT].groupby("seed").epoch.min(), last[last >= PERFECT]
+
+    n, first, end = perfect("and_mask_l1")
+    assert (
+        f"{len(first)} of {n} seeds of the AND-mask with L1 are perfect at some evaluation, first after "
+        f"{first.min()} to {first.max()} epochs, and {len(end)} at the end"
+    ) in text
+    n, first, end = perfect("and_mask_l2")
+    assert (
+        f"All {n} seeds with L2 are perfect after {first.min()} to {first.max()} epochs and stay so" in text
+    )
+    for seed, epoch in first.items():
+        own = curves[(curves.method == METHODS["and_mask_l2"]) & (curves.seed == seed)]
+        assert own[own.epoch >= epoch].test.min() >= PERFECT
+    n, first, end = perfect("and_mask")
+    assert len(end) == 1 and f"Of the AND-mask alone, one seed of {n} is." in text
+    runs = read_methods(results, "runs", WHOLE_RUNS)
+    plain = runs[runs.method == METHODS["standard"]]
+    ended = (plain.stopped == "memorised").sum()
+    assert f"{ended} of {len(plain)} seeds without a regulariser end by the paper's rule" in text
+    middle = curves[curves.method == METHODS["standard"]].groupby("epoch").test.agg(["median", "size"])
+    whole_median = middle[middle["size"] == len(plain)]["median"]
+    assert (
+        f"In the median they reach {tenths(whole_median.max())} % test accuracy at epoch "
+        f"{whole_median.idxmax()} and end at {tenths(plain['test/accuracy'].median())} %"
+    ) in text
+    settings = settings_of_methods(results)
+    above = {setting: above_chance(accuracies_at(results, setting)) for setting in settings}
+    assert len(settings) == 3 and min(sum(found.values()) for found in above.values()) == 4
+    assert [name for name, sure in above[WHOLE].items() if sure] == ["dropout", "BatchNorm", "DANN", "IRM"]
+    medians = [{name: test.median() for name, test in accuracies_at(results, s).items()} for s in settings]
+    assert all(found[METHODS["and_mask_l2"]] >= PERFECT > found[METHODS["and_mask"]] for found in medians)
+    assert "The same at all three settings" in text and "at least four of seven baselines" in text
+    stopped = read_methods(results, "runs")
+    stopped = stopped[stopped.method == METHODS["and_mask_l1"]]
+    counted = (stopped["test/accuracy"] >= PERFECT).sum()
+    assert f"With 46 epochs {counted} of {len(stopped)} seeds count as perfect" in text
 
 
 def test_joint_searches(text: str, results: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lab.experiments.spirals.methods import CHANCE, EPOCHS, LOWEST, METHODS, read_methods
+from lab.experiments.spirals.methods import CHANCE, EPOCHS, LOWEST, METHODS, RUNS, read_methods
 from lab.experiments.spirals.readings import CHOSEN
 from lab.figures.style import COLORS, GREY, as_percent, data_sources, new_figure, stamp
 
@@ -18,8 +18,19 @@ ENDS = {"memorised": "x", "solved": "|"}
 
 
 def draw(results: Path) -> Figure:
-    """Draw a panel per method, a line per seed and set, and a mark where a rule ended the run."""
-    curves, runs = read_methods(results, "curves"), read_methods(results, "runs")
+    """Draw a panel per method, with the epochs of the trials."""
+    return draw_curves(results, RUNS, EPOCHS)
+
+
+def draw_curves(results: Path, folder: Path, epochs: int) -> Figure:
+    """Draw a panel per method, a line per seed and set, and a mark where a rule ended the run.
+
+    Args:
+        results: the folder of the CSV files.
+        folder: the folder of the methods' runs below it.
+        epochs: the epochs of a run that no rule ended.
+    """
+    curves, runs = read_methods(results, "curves", folder), read_methods(results, "runs", folder)
     n_rows = -(-len(METHODS) // N_COLUMNS)
     figure = new_figure(n_columns=N_COLUMNS, n_rows=n_rows, width=2.0, height=2.3)
     panels = figure.subplots(n_rows, N_COLUMNS, sharex=True, sharey=True)
@@ -40,13 +51,14 @@ def draw(results: Path) -> Figure:
     for axes in panels[:, 0]:
         axes.set_ylabel("accuracy")
     for axes in panels[-1]:
-        axes.set(xticks=[0, 20, 40], xlabel="epoch")
+        axes.set(xticks=range(0, epochs, 20), xlabel="epoch")
+    solved = ", bar: stopped when all examples were right" if (runs.stopped == "solved").any() else ""
     stamp(
         figure,
         "thin: a line per seed, thick: median over all seeds, in which a run that was stopped keeps its "
         "last value; grey and dashed: training, coloured: test; cross: stopped by the paper's rule "
-        "(train above 97 %, test below 60 %), bar: stopped when all examples were right;\n"
-        f"dotted: chance; paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
+        f"(train above 97 %, test below 60 %){solved};\n"
+        f"dotted: chance; paper's size, {epochs} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
         f"data: {data_sources(runs)}",
     )
     return figure
