@@ -93,7 +93,10 @@ def test_whole_training_is_judged_when_all_its_runs_are_done(tmp_path: Path) -> 
         assert "pending" in _claims(tmp_path)[0].ours
         done = {"seed": range(10, 13), "stopped": "completed", "train/accuracy": 1.0, "test/accuracy": tests}
         pd.DataFrame(done).to_csv(tmp_path / path, index=False)
-    masks, baselines, _ = _claims(tmp_path)
+    masks, baselines, robust = _claims(tmp_path)
+    assert robust.ours.endswith(
+        "AND-mask: 0 of 3 seeds; AND-mask + L1: 3 of 3 seeds; AND-mask + L2: 3 of 3 seeds."
+    )
     assert masks.verdict == (
         "in part: reproduced with 2 revolutions and 46 epochs; in part with 2 revolutions and 93 epochs (for "
         "AND-mask + L1 and AND-mask + L2); reproduced with 3 revolutions and 93 epochs"

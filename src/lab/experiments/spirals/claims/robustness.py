@@ -10,7 +10,15 @@ import pandas as pd
 from scipy.stats import fisher_exact
 
 from lab.experiments.spirals.methods import AND_MASKS, METHODS, PERFECT
-from lab.experiments.spirals.three_revolutions import SETTINGS, THREE, TWO, tests_at, trials_at
+from lab.experiments.spirals.three_revolutions import (
+    SETTINGS,
+    THREE,
+    TWO,
+    WHOLE,
+    settings_of_methods,
+    tests_at,
+    trials_at,
+)
 from lab.figures.claims import Claim
 from lab.figures.verdicts import at_settings, significant
 
@@ -44,7 +52,7 @@ def claims(results: Path) -> list[Claim]:
             ours=f"We count the trials of each search that reach at least {100 * PERFECT:.0f} % test "
             f"accuracy, and then the new seeds of the best trial that reach it: {'. '.join(parts)}. The "
             f"verdict compares the trials. At {THREE.revolutions:g} revolutions a trial at chance half-way "
-            "was ended.",
+            f"was ended.{_at_the_end(results)}",
             number=f"{_seeds(tests[TWO][last])} and {_seeds(tests[THREE][last])} reach {100 * PERFECT:.0f} % "
             f"({last}) with 2 and 3 revolutions",
             reading="how many revolutions the spirals have. The paper does not say, and the authors' "
@@ -76,6 +84,18 @@ def robustness_rule(perfect: Mapping[str, tuple[int, int]]) -> str:
         return f"in part: for {' and '.join(more)}"
     higher = any(a / b > k / n for _, (a, b) in others)
     return "undecided: too few perfect trials to tell" if higher else "not reproduced"
+
+
+def _at_the_end(results: Path) -> str:
+    """Return how many seeds are perfect at the end of whole training, as a sentence; empty without runs."""
+    if WHOLE not in settings_of_methods(results):
+        return ""
+    tests = tests_at(results, WHOLE)
+    each = "; ".join(f"{label}: {_seeds(tests[label])}" for label in AND_MASKS)
+    return (
+        f" At {WHOLE.revolutions:g} revolutions a trial ends when all examples are right. Other seeds "
+        f"without this rule are perfect at the end of {WHOLE.epochs} epochs as follows: {each}."
+    )
 
 
 def _seeds(test: pd.Series) -> str:
