@@ -104,15 +104,16 @@ def in_words(found: Comparison) -> str:
 def later_seeds(results: Path) -> str:
     """Return how many later seeds are trained, or what all seeds together say, as a sentence."""
     rows = pd.read_csv(results / FINALISTS_LEVELS)
+    steps = rows.epochs.max() * STEPS_PER_EPOCH
     rows = rows[rows.epochs == rows.epochs.max()]
     later, n = rows[rows.seed >= FIRST_SEEDS], rows.method.nunique() * (ALL_SEEDS - FIRST_SEEDS)
     done = len(later.drop_duplicates(["method", "seed"]))
-    (steps, found), *_ = comparisons_of(rows).items()
     if done < n:
         return (
             f"{ALL_SEEDS - FIRST_SEEDS} later seeds after {steps:,} steps will decide alone; {done} of {n} "
             "trainings with ten configurations each are done."
         )
+    found = comparisons_of(rows)[steps]
     return (
         f"After {steps:,} steps the {ALL_SEEDS - FIRST_SEEDS} later seeds decide alone, since the first "
         f"{FIRST_SEEDS} were the reason to train them. With all {ALL_SEEDS} the differences are "
