@@ -127,7 +127,7 @@ class Accumulation:
                 "no environment was given to ilc.accumulate: call backward(model, loss_fn, batch) of what it "
                 "yields for each micro-batch"
             )
-        warn_of_unused(self._model, None, frames=5)  # Those of this file and of contextlib are left out.
+        warn_of_unused(self._model, None)
         self._buffers.finish()
         risks, penalties = (torch.cat(parts) for parts in zip(*self._reports, strict=True))
         every = EnvironmentGradients(risks, self._statistics, penalties)

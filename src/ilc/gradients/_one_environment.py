@@ -1,10 +1,10 @@
 """A warning about an aggregator that has only one environment."""
 
-import sys
 import warnings
 from collections.abc import Mapping
 
 from ilc.aggregators import Aggregator, GradientStatistics
+from ilc.gradients._users_line import stacklevel_of_the_user
 
 
 def warn_of_one_environment(aggregator: Aggregator, statistics: Mapping[str, GradientStatistics]) -> None:
@@ -23,13 +23,5 @@ def warn_of_one_environment(aggregator: Aggregator, statistics: Mapping[str, Gra
     warnings.warn(
         f"{type(aggregator).__name__} received one environment, so it has nothing to compare: give at least "
         "two, for example as inputs [E, N, ...] with E >= 2",
-        stacklevel=_frames_to_the_user(),
+        stacklevel=stacklevel_of_the_user(),
     )
-
-
-def _frames_to_the_user() -> int:
-    """Return the ``stacklevel`` of the first caller outside this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in ("ilc", "contextlib"):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves
 from ilc.gradients._batches import plain
 from ilc.gradients._sharded import local_part
 from ilc.gradients._trials.trial_passes import same
+from ilc.gradients._users_line import stacklevel_of_the_user
 
 _OVERWRITTEN = (
     "this backward overwrites the gradients of the one before, which no optimizer step has used: with "
@@ -54,7 +55,7 @@ def _count(*_: Any) -> None:
 register_optimizer_step_post_hook(_count)
 
 
-def warn_of_unused(model: nn.Module, batch: Any, frames: int = 3) -> None:
+def warn_of_unused(model: nn.Module, batch: Any) -> None:
     """Warn if ``backward`` is about to overwrite gradients that nothing has used.
 
     They count as used, or as not needed, if an optimizer has made a step, a parameter has changed, or
@@ -65,7 +66,6 @@ def warn_of_unused(model: nn.Module, batch: Any, frames: int = 3) -> None:
     Args:
         model: the model of both calls.
         batch: that of the present call; None if there are several.
-        frames: the number of frames from here to the user's line.
     """
     before = _filled.get(model)
     if before is None or before.step != _steps[0]:
@@ -79,7 +79,7 @@ def warn_of_unused(model: nn.Module, batch: Any, frames: int = 3) -> None:
     gradients = [local_part(p.grad) for p in parameters if p.grad is not None]
     finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
     if finite and any(bool(gradient.any()) for gradient in gradients):
-        warnings.warn(_OVERWRITTEN, stacklevel=frames)
+        warnings.warn(_OVERWRITTEN, stacklevel=stacklevel_of_the_user())
 
 
 def note_filled(model: nn.Module, batch: Any) -> None:
