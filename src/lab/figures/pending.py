@@ -6,6 +6,7 @@ A study with ``unfinished: true`` commits a row for each run that nobody has mad
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from lab.figures.style import GREY, new_figure
 
 STOPPED, PENDING = "stopped", "pending"
+Choose = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 def read_done(path: Path) -> pd.DataFrame:
@@ -28,15 +30,24 @@ def read_curves(path: Path) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def count_runs(path: Path) -> tuple[int, int]:
-    """Return how many runs of a table are done, and how many runs it will have."""
-    runs = pd.read_csv(path, usecols=[STOPPED])
-    return int((runs[STOPPED] != PENDING).sum()), len(runs)
+def count_runs(path: Path, choose: Choose | None = None) -> tuple[int, int]:
+    """Return how many runs of a table are done, and how many runs it will have.
+
+    Args:
+        path: the table.
+        choose: takes the table and returns the rows that are counted; by default all.
+    """
+    runs = pd.read_csv(path)
+    counted = runs if choose is None else choose(runs)
+    return int((counted[STOPPED] != PENDING).sum()), len(counted)
 
 
-def progress_in_words(path: Path) -> str:
-    """Return ``12 of 30 runs, the others are pending``, or an empty text if all runs are done."""
-    done, total = count_runs(path)
+def progress_in_words(path: Path, choose: Choose | None = None) -> str:
+    """Return ``12 of 30 runs, the others are pending``, or an empty text if all runs are done.
+
+    The arguments are those of ``count_runs``.
+    """
+    done, total = count_runs(path, choose)
     return "" if done == total else f"{done} of {total} runs, the others are pending"
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
-from lab.experiments.memorisation.results import NOISE, RATE_FALLS, THRESHOLD, pending, seeds_per
+from lab.experiments.memorisation.results import NOISE, RATE_FALLS, THRESHOLD, seeds_per
 from lab.experiments.memorisation.verdicts import PREVENTED
 from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs
@@ -18,9 +16,11 @@ STILL_RISING = 0.02
 That rate holds in the last quarter of the epochs."""
 
 
-def open_claim(claim: Claim, results: Path, name: str) -> Claim:
-    """Return the claim as pending, because there are not enough runs for a verdict."""
-    unfinished = pending(results, name)
+def open_claim(claim: Claim, unfinished: str) -> Claim:
+    """Return the claim as pending, because there are not enough runs for a verdict.
+
+    ``unfinished`` says how many of the runs that it compares are done.
+    """
     return claim._replace(
         ours=f"There is no number yet: {unfinished}.",
         number=number_of_runs(unfinished),

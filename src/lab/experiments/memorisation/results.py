@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lab.figures.pending import progress_in_words, read_done
+from lab.figures.pending import Choose, progress_in_words, read_done
 from lab.figures.style import GREY, data_sources
 
 FOLDER = Path("memorisation")
@@ -36,15 +36,23 @@ def curves_of(results: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(results / FOLDER / f"{name}_curves.csv")
 
 
-def pending(results: Path, name: str) -> str:
-    """Return how many runs of a study are done, in words; the empty string if all are done."""
-    return progress_in_words(results / FOLDER / f"{name}_runs.csv")
+def pending(results: Path, name: str, choose: Choose | None = None) -> str:
+    """Return how many runs of a study are done, in words; the empty string if all are done.
+
+    ``choose`` takes the table of runs and returns the rows that are counted; by default all.
+    """
+    return progress_in_words(results / FOLDER / f"{name}_runs.csv", choose)
 
 
 def at_rates(table: pd.DataFrame, rates: dict[str, float]) -> pd.DataFrame:
     """Return the rows whose learning rate is the one that ``rates`` gives for their aggregator."""
     chosen: pd.DataFrame = table[table[RATE] == table.aggregator.map(rates)]
     return chosen
+
+
+def at_best_rates(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose learning rate is the one that the paper found best for their aggregator."""
+    return at_rates(table, BEST_RATES)
 
 
 def thresholds_of(results: Path, name: str) -> list[float]:

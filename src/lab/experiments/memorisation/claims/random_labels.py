@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+
 from lab.experiments.memorisation.by_threshold import (
     STILL_RISING,
     about_seeds,
@@ -12,7 +14,7 @@ from lab.experiments.memorisation.by_threshold import (
     open_claim,
     was_prevented,
 )
-from lab.experiments.memorisation.results import curves_of, pending, runs_of
+from lab.experiments.memorisation.results import NOISE, THRESHOLD, curves_of, pending, runs_of
 from lab.experiments.memorisation.verdicts import (
     PREVENTED,
     in_seeds,
@@ -38,6 +40,12 @@ def claims(results: Path) -> list[Claim]:
     return [_random_labels(results, "random_labels"), group_norm]
 
 
+def _compared(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that the claim compares, and for which it waits: random labels, plain and at 0.2."""
+    chosen: pd.DataFrame = runs[runs[THRESHOLD].isin((0.0, SMALL)) & (runs[NOISE] == 1)]
+    return chosen
+
+
 def _random_labels(results: Path, name: str, finding: bool = False) -> Claim:
     """Return the claim on random labels, from the study ``name``."""
     claim = Claim(
@@ -50,17 +58,16 @@ def _random_labels(results: Path, name: str, finding: bool = False) -> Claim:
         verdict="",
         finding=finding,
     )
-    runs = runs_of(results, name)
+    runs, unfinished = _compared(runs_of(results, name)), pending(results, name, _compared)
     last = last_values(runs, 1.0, "train/accuracy")
     if not {0.0, SMALL} <= set(last):
-        return open_claim(claim, results, name)
+        return open_claim(claim, unfinished)
     rise = late_rise(curves_of(results, name))
     prevented = was_prevented(last, rise)[SMALL][last[SMALL].notna()]
-    by_threshold = ", ".join(f"{100 * last[t].median():.0f} at {t:g}" for t in last)
     return claim._replace(
-        ours=f"The training accuracy in % at the last epoch is, by threshold: {by_threshold}. At {SMALL:g} "
-        f"it is {median_and_range(last[SMALL])}, and at most {100 * rise[SMALL].max():.1f} points of it came "
-        f"at the last learning rate. In plain training it is {median_and_range(last[0.0])}. Memorisation is "
+        ours=f"The training accuracy in % at the last epoch is {median_and_range(last[0.0].dropna())} in "
+        f"plain training and {median_and_range(last[SMALL].dropna())} at {SMALL:g}. Of the latter, at most "
+        f"{100 * rise[SMALL].max():.1f} points came at the last learning rate. Memorisation is "
         f"prevented if the accuracy is at most {100 * PREVENTED:.0f} % and less than "
         f"{100 * STILL_RISING:.0f} points of it came at the last learning rate. This is so in "
         f"{in_seeds(prevented)}. The numbers are medians and ranges over {about_seeds(runs)}",
@@ -69,7 +76,7 @@ def _random_labels(results: Path, name: str, finding: bool = False) -> Claim:
             random_labels_rule(float(last[0.0].min()), float(last[SMALL].max()), bool(prevented.all())),
             int(last[SMALL].notna().sum()),
             "" if finding else limits(runs),
-            pending(results, name),
+            unfinished,
             finding,
         ),
     )

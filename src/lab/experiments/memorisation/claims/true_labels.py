@@ -47,13 +47,12 @@ def _true_labels(results: Path) -> Claim:
         number="",
         verdict="",
     )
-    runs = runs_of(results, "random_labels")
+    runs, unfinished = runs_of(results, "random_labels"), pending(results, "random_labels")
     last, test = last_values(runs, 1.0, "train/accuracy"), last_values(runs, 0.0, "test/accuracy")
     if 0.0 not in test or last.empty:
-        return open_claim(claim, results, "random_labels")
+        return open_claim(claim, unfinished)
     prevented = was_prevented(last, late_rise(curves_of(results, "random_labels")))
     separating = [t for t in test.columns if t in prevented and prevented[t][last[t].notna()].all()]
-    unfinished = pending(results, "random_labels")
     if not separating:
         return claim._replace(
             ours="None of the thresholds that were run on true labels "
@@ -93,10 +92,10 @@ def _test_beside_train(results: Path) -> Claim:
         number="",
         verdict="",
     )
-    runs = runs_of(results, "random_labels")
+    runs, unfinished = runs_of(results, "random_labels"), pending(results, "random_labels")
     train, test = (last_values(runs, 0.0, f"{part}/accuracy") for part in ("train", "test"))
     if 0.0 not in test or len(test.columns) < 2:
-        return open_claim(claim, results, "random_labels")
+        return open_claim(claim, unfinished)
     lost_train, lost_test = (-part.sub(part[0.0], axis="index") for part in (train, test))
     slower = ((lost_test <= lost_train + HURT) | lost_test.isna()).all(axis="columns")
     # Near chance the two accuracies are equal, whatever the mask does. So such thresholds do not count.
@@ -120,6 +119,6 @@ def _test_beside_train(results: Path) -> Claim:
             falls_rule(float(slower.mean()), bool(meet)),
             len(test),
             limits(runs),
-            pending(results, "random_labels"),
+            unfinished,
         ),
     )
