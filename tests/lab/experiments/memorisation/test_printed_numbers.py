@@ -32,6 +32,22 @@ def test_the_caption_of_the_thumbnail(root: Path) -> None:
     assert words in caption and "9,600 images" in caption
 
 
+def test_all_images(text: str, root: Path) -> None:
+    """Figures 8 and 16 on all images: three seeds with random labels, one with true labels."""
+    curves = pd.read_csv(root / "results" / "memorisation" / "random_labels_curves.csv")
+    key = ["dataset.label_noise", "aggregator.agreement_threshold"]
+    assert curves.groupby(key).seed.nunique().to_dict() == {(0, 0): 1, (0, 0.2): 1, (1, 0): 3, (1, 0.2): 3}
+    last = 100 * curves[curves.epoch == 80].set_index(key)[["train/accuracy", "test/accuracy"]].sort_index()
+    plain, mask = (last["train/accuracy"].loc[1, threshold] for threshold in (0, 0.2))
+    words = f"ends at {plain.min():.1f} to {plain.max():.1f} % of the training labels, and the mask"
+    assert f"{words} at {mask.min():.1f} to {mask.max():.1f} %" in text
+    masked = curves[(curves[key[0]] == 1) & (curves[key[1]] == 0.2)]
+    assert f"it is never above {100 * masked['train/accuracy'].max():.1f} %" in text
+    mask_true, plain_true = (last.loc[(0, threshold)].iloc[0] for threshold in (0.2, 0))
+    words = "ends at {:.1f} % in training and {:.1f} % in the test, plain training at {:.1f} % and {:.1f} %"
+    assert words.format(*mask_true, *plain_true) in text
+
+
 def test_wider_networks(text: str, root: Path) -> None:
     runs = pd.read_csv(root / "results" / "memorisation" / "random_labels_wide_runs.csv")
     runs = runs[(runs["model.width"] == 16) & (runs.stopped != "pending")]
@@ -89,9 +105,12 @@ def test_what_to_expect(text: str, root: Path) -> None:
     low, high = of(8, 4800)[0], of(8, 4800)[-1]
     assert f"width 8 still fits {low:.0f} to {high:.0f} %" in text
     all_images = [of(width, 50_000, epochs) for width, epochs in ((4, 40), (8, 80), (16, 80))]
-    assert [len(each) for each in all_images] == [1, 1, 1]
-    words = "{:.1f}, {:.1f} and {:.1f} %".format(*(each[0] for each in all_images))
-    assert f"holds widths 4, 8 and 16 at {words}" in text
+    assert [len(each) for each in all_images] == [1, 3, 1]
+    (four,), eight, (sixteen,) = all_images
+    words = (
+        f"width 4 at {four:.1f}, width 8 at {eight[0]:.1f} to {eight[-1]:.1f} and width 16 at {sixteen:.1f} %"
+    )
+    assert f"On all 50,000 images the mask holds {words}" in text
     parameters = masked.groupby("model.width").parameters.first()
     wide = 50_000 / parameters[16]
     assert f"fits {all_images[2][0]:.1f} % at {wide:.2f} images per parameter" in text
