@@ -37,8 +37,8 @@ def count_runs(path: Path, choose: Choose | None = None) -> tuple[int, int]:
         path: the table.
         choose: takes the table and returns the rows that are counted; by default all.
     """
-    runs = pd.read_csv(path)
-    counted = runs if choose is None else choose(runs)
+    runs = pd.read_csv(path, usecols=None if choose else [STOPPED])
+    counted = choose(runs) if choose else runs
     return int((counted[STOPPED] != PENDING).sum()), len(counted)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -38,12 +38,12 @@ GOOD, PARTLY, BAD = (
 STUDIES = ("random_labels", "random_labels_group_norm", "label_noise")
 
 
-def write(folder: Path, name: str, curves: pd.DataFrame, pending: list[dict[str, object]]) -> None:
+def write(folder: Path, name: str, curves: pd.DataFrame, pending: Sequence[Mapping[str, object]]) -> None:
     """The tables of a study whose runs end as the curves do; these others are pending."""
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     curves.drop(columns="data_source").to_csv(folder / FOLDER / f"{name}_curves.csv", index=False)
     runs = curves[curves.epoch == max(EPOCHS)].assign(stopped="completed")
-    others = pd.DataFrame(pending).assign(stopped="pending", seed=9)
+    others = pd.DataFrame(list(pending)).assign(stopped="pending", seed=9)
     pd.concat([runs, others]).to_csv(folder / FOLDER / f"{name}_runs.csv", index=False)
 
 
@@ -66,7 +66,7 @@ def thresholds(
     random: dict[float, float],
     true: dict[float, tuple[float, float]],
     speed: float = 4.0,
-    pending: Sequence[dict[str, object]] = (),
+    pending: Sequence[Mapping[str, object]] = (),
 ) -> list[Claim]:
     """Claims on runs that end at these accuracies; random labels rise in ``1 / speed`` of the epochs."""
     rows = []
@@ -82,7 +82,7 @@ def thresholds(
                 train, test = true[threshold]
                 accuracies = {"train/accuracy": train, "test/accuracy": test + seed / 1000}
                 rows.append({**at, "dataset.label_noise": 0.0, **accuracies})
-    write(folder, "random_labels", pd.DataFrame(rows), list(pending))
+    write(folder, "random_labels", pd.DataFrame(rows), pending)
     if not (folder / FOLDER / "random_labels_group_norm_runs.csv").exists():
         write_pending(folder, "random_labels_group_norm")
     return claims_at(folder)
@@ -160,7 +160,7 @@ def noisy(
     folder: Path,
     plain: tuple[float, float, float],
     masked: tuple[float, float, float],
-    pending: Sequence[dict[str, object]] = (),
+    pending: Sequence[Mapping[str, object]] = (),
 ) -> Claim:
     """The claim on runs with these values of wrong labels fitted, test accuracy at its peak, at the end."""
     rows = []
@@ -181,7 +181,7 @@ def noisy(
                 )
                 # Another rate, which no verdict may look at.
                 rows.append({**rows[-1], "optimizer.lr": 5e-4, "train/accuracy_mislabeled": 0.5})
-    write(folder, "label_noise", pd.DataFrame(rows), list(pending))
+    write(folder, "label_noise", pd.DataFrame(rows), pending)
     (claim,) = wrong_labels.claims(folder)
     return claim
 
@@ -230,11 +230,10 @@ def test_a_claim_whose_runs_are_not_all_done_is_pending_and_shows_what_there_is(
 def test_a_claim_does_not_wait_for_runs_that_it_does_not_compare(
     threshold: float, labels: float, tmp_path: Path
 ) -> None:
-    others: list[dict[str, object]]
     others = [{"aggregator.agreement_threshold": threshold, "dataset.label_noise": labels}]
     random, _, true, _ = thresholds(tmp_path, {0.0: 1.0, 0.2: 0.2, 0.8: 0.1}, LEARNED, pending=others)
     assert (random.verdict, true.kind) == (GOOD, "pending")
-    another_rate: list[dict[str, object]] = [{"aggregator": "and_mask", "optimizer.lr": 5e-4}]
+    another_rate = [{"aggregator": "and_mask", "optimizer.lr": 5e-4}]
     assert noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7), pending=another_rate).verdict == GOOD
 
 

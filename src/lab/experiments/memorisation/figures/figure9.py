@@ -11,6 +11,7 @@ from lab.experiments.memorisation.results import (
     SAME_RATE,
     THRESHOLD,
     about,
+    at_best_rates,
     at_rates,
     curves_of,
     draw_seeds,
@@ -59,7 +60,7 @@ def draw(results: Path) -> Figure:
     panels[0].set_ylabel("accuracy")
     panels[-1].legend(loc="lower right", fontsize=9)
     panels[0].text(all_curves.epoch.max(), 0.11, "chance", ha="right", fontsize=9, color=GREY)
-    n = seeds_per(at_rates(runs, BEST_RATES), ["aggregator"])
+    n = seeds_per(at_best_rates(runs), ["aggregator"])
     text = f"thick: median, thin: each seed, {n}; threshold {runs[THRESHOLD].max():g}"
     stamp(figure, about(runs, text, pending(results, NAME)))
     return figure
