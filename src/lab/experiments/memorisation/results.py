@@ -1,23 +1,19 @@
-"""The constants and functions that the figures, tables and claims of section 3.2 share."""
+"""What the figures, tables and claims of section 3.2 read, choose and say about their runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from lab.figures.pending import Choose, progress_in_words, read_done
-from lab.figures.style import GREY, data_sources
+from lab.figures.style import data_sources
 
 FOLDER = Path("memorisation")
 THRESHOLD = "aggregator.agreement_threshold"
 NOISE = "dataset.label_noise"
 IMAGES = "dataset.n_environments"
 RATE = "optimizer.lr"
-LABEL_KINDS = {0.0: "true labels", 1.0: "random labels"}
-KIND_COLORS = {0.0: "#009E73", 1.0: "#AA4499"}  # not two shades of one colour
-MARKERS = {0.0: "o", 1.0: "s"}
 RATE_FALLS = (0.5, 0.75)
 """The learning rate falls tenfold after these shares of the epochs, in the experiment with random labels."""
 BEST_RATES = {"mean": 1e-3, "and_mask": 5e-3}
@@ -58,47 +54,6 @@ def at_best_rates(table: pd.DataFrame) -> pd.DataFrame:
 def thresholds_of(results: Path, name: str) -> list[float]:
     """Return the thresholds of a study, also those of runs that are pending."""
     return sorted(pd.read_csv(results / FOLDER / f"{name}_runs.csv")[THRESHOLD].unique().tolist())
-
-
-def draw_thresholds(
-    axes: Axes, runs: pd.DataFrame, thresholds: list[float], key: str, style: str, suffix: str = ""
-) -> None:
-    """Draw the final accuracy against the threshold: a line through the medians and a mark per seed.
-
-    A line ends where the next threshold was not run.
-    """
-    for noise, label in LABEL_KINDS.items():
-        chosen = runs[runs[NOISE] == noise]
-        # The thresholds are spaced too unevenly for a true scale, so they are drawn at equal distances.
-        medians = chosen.groupby(THRESHOLD)[key].median().reindex(thresholds)
-        color = KIND_COLORS[noise]
-        axes.plot(
-            medians.index.map(thresholds.index), medians, style, color=color, lw=2, label=label + suffix
-        )
-        filled = color if style == "-" else "white"
-        places = chosen[THRESHOLD].map(thresholds.index)
-        axes.plot(places, chosen[key], MARKERS[noise], color=color, mfc=filled, ms=5, ls="")
-    axes.set_xticks(range(len(thresholds)), [f"{t:g}" for t in thresholds])
-    axes.set_xlabel("agreement threshold (0: plain training)")
-
-
-def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: str, label: str) -> None:
-    """Draw a measure over the epochs: a thick line for the median of the seeds, a thin line for each seed."""
-    seeds = curves.pivot(index="epoch", columns="seed", values=key)
-    if len(seeds.columns) > 1:
-        axes.plot(seeds.index, seeds, style, color=color, lw=0.5, alpha=0.5)
-    axes.plot(seeds.index, seeds.median(axis=1), style, color=color, lw=1.8, label=label)
-
-
-def mark_rate_falls(axes: Axes, epochs: int, falls: tuple[float, ...] = RATE_FALLS) -> None:
-    """Draw dotted lines where the learning rate falls."""
-    for share in falls:
-        axes.axvline(share * epochs, color=GREY, lw=0.8, ls=":")
-
-
-def mark_chance(axes: Axes) -> None:
-    """Draw a dotted line at the accuracy of guessing."""
-    axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
 
 
 def about(runs: pd.DataFrame, seeds: str, unfinished: str = "", votes: str = "local votes") -> str:

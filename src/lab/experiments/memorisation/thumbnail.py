@@ -6,7 +6,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from lab.experiments.memorisation.results import NOISE, THRESHOLD, curves_of, draw_seeds, mark_chance
+from lab.experiments.memorisation.drawing import draw_seeds, mark_chance
+from lab.experiments.memorisation.results import NOISE, THRESHOLD, curves_of
 from lab.figures.style import COLORS, as_percent
 from lab.figures.thumbnails import label, new_thumbnail
 
@@ -22,7 +23,7 @@ def draw(results: Path) -> Figure:
         return figure
     random = curves[curves[NOISE] == 1.0]
     for threshold, (color, style) in SHOWN.items():
-        draw_seeds(axes, random[random[THRESHOLD] == threshold], "train/accuracy", color, style, "")
+        draw_seeds(axes, random[random[THRESHOLD] == threshold], "train/accuracy", color, style)
     end = random.epoch.max()
     label(axes, end, 0.87, "threshold 0 (plain)", SHOWN[0.0][0])
     label(axes, end, 0.22, "0.2", SHOWN[0.2][0])

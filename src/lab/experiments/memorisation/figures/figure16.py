@@ -6,12 +6,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from lab.experiments.memorisation.drawing import draw_thresholds, mark_chance
 from lab.experiments.memorisation.results import (
     NOISE,
     THRESHOLD,
     about,
-    draw_thresholds,
-    mark_chance,
     pending,
     runs_of,
     seeds_per,

@@ -7,26 +7,25 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lab.experiments.memorisation.drawing import Line, Panel, draw_panels
 from lab.experiments.memorisation.results import (
     NOISE,
     THRESHOLD,
     about,
     curves_of,
-    draw_seeds,
-    mark_chance,
     pending,
     runs_of,
     seeds_per,
 )
 from lab.figures.pending import pending_figure
-from lab.figures.style import COLORS, GREY, as_percent, new_figure, stamp
+from lab.figures.style import COLORS, GREY, stamp
 
 NAME = "other_votes"
 PANELS = (
-    (1.0, "train/accuracy", "random labels,\ntraining set"),
-    (0.0, "test/accuracy", "true labels,\ntest set"),
-    (0.25, "train/accuracy_mislabeled", "a quarter redrawn,\nwrong labels"),
-    (0.25, "test/accuracy", "a quarter redrawn,\ntest set"),
+    Panel(1.0, "train/accuracy", "random labels,\ntraining set"),
+    Panel(0.0, "test/accuracy", "true labels,\ntest set"),
+    Panel(0.25, "train/accuracy_mislabeled", "a quarter redrawn,\nwrong labels"),
+    Panel(0.25, "test/accuracy", "a quarter redrawn,\ntest set"),
 )
 LINES = (
     ("plain training", GREY, ":"),
@@ -42,23 +41,9 @@ def draw(results: Path) -> Figure:
     if runs.empty:
         return pending_figure(pending(results, NAME))
     curves = curves_of(results, NAME)
-    figure = new_figure(n_columns=4, width=2.7, height=2.8)
-    panels = figure.subplots(1, 4, sharey=True)
     votes = _vote(curves)
-    for axes, (noise, key, title) in zip(panels, PANELS, strict=True):
-        for name, color, style in LINES:
-            chosen = curves[(votes == name) & (curves[NOISE] == noise)]
-            if len(chosen):
-                draw_seeds(axes, chosen, key, color, style, name)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("epoch")
-        as_percent(axes)
-        mark_chance(axes)
-    panels[0].set_ylabel("accuracy")
-    handles, labels = max(
-        (axes.get_legend_handles_labels() for axes in panels), key=lambda both: len(both[1])
-    )
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
+    lines = [Line(name, color, style, curves[votes == name]) for name, color, style in LINES]
+    figure = draw_panels(PANELS, lines, width=2.7, height=2.8)
     n = seeds_per(runs, [NOISE])
     text = f"{n}, {runs['dataset.n_environments'].max():,} images; masks at {runs[THRESHOLD].max():g}"
     stamp(figure, about(runs, text, pending(results, NAME), votes="votes as named"))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from lab.experiments.memorisation.drawing import Line, Panel, draw_panels
 from lab.experiments.memorisation.results import (
     BEST_RATES,
     SAME_RATE,
@@ -14,21 +15,19 @@ from lab.experiments.memorisation.results import (
     at_best_rates,
     at_rates,
     curves_of,
-    draw_seeds,
-    mark_chance,
     pending,
     runs_of,
     seeds_per,
 )
 from lab.figures.pending import pending_figure
-from lab.figures.style import COLORS, GREY, LABELS, as_percent, new_figure, stamp
+from lab.figures.style import COLORS, LABELS, stamp
 
 NAME = "label_noise"
 STYLES = (("mean", BEST_RATES, "--"), ("mean", SAME_RATE, ":"), ("and_mask", BEST_RATES, "-"))
 PANELS = (
-    ("train/accuracy_mislabeled", "mislabelled training examples,\nagainst their wrong labels"),
-    ("train/accuracy_labeled", "correctly labelled\ntraining examples"),
-    ("test/accuracy", "test set"),
+    Panel(0.25, "train/accuracy_mislabeled", "mislabelled training examples,\nagainst their wrong labels"),
+    Panel(0.25, "train/accuracy_labeled", "correctly labelled\ntraining examples"),
+    Panel(0.25, "test/accuracy", "test set"),
 )
 
 
@@ -43,24 +42,13 @@ def draw(results: Path) -> Figure:
     if runs.empty:
         return pending_figure(pending(results, NAME))
     all_curves = curves_of(results, NAME)
-    figure = new_figure(n_columns=3, width=3.4)
-    panels = figure.subplots(1, 3, sharey=True)
+    lines = []
     for aggregator, rates, style in STYLES:
         curves = at_rates(all_curves, rates)
-        chosen = curves[curves.aggregator == aggregator]
-        if len(chosen):
-            label = f"{LABELS[aggregator]}, rate {rates[aggregator]:g}"
-            for axes, (key, _) in zip(panels, PANELS, strict=True):
-                draw_seeds(axes, chosen, key, COLORS[aggregator], style, label)
-    for axes, (_, title) in zip(panels, PANELS, strict=True):
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("epoch")
-        as_percent(axes)
-        mark_chance(axes)
-    panels[0].set_ylabel("accuracy")
-    panels[-1].legend(loc="lower right", fontsize=9)
-    panels[0].text(all_curves.epoch.max(), 0.11, "chance", ha="right", fontsize=9, color=GREY)
+        label = f"{LABELS[aggregator]}, rate {rates[aggregator]:g}"
+        lines.append(Line(label, COLORS[aggregator], style, curves[curves.aggregator == aggregator]))
+    figure = draw_panels(PANELS, lines, width=3.4)
     n = seeds_per(at_best_rates(runs), ["aggregator"])
-    text = f"thick: median, thin: each seed, {n}; threshold {runs[THRESHOLD].max():g}"
+    text = f"thick: median, thin: each seed, {n}; dotted: chance; threshold {runs[THRESHOLD].max():g}"
     stamp(figure, about(runs, text, pending(results, NAME)))
     return figure

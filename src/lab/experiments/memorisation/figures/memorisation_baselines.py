@@ -7,27 +7,28 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lab.experiments.memorisation.drawing import Line, Panel, draw_panels
 from lab.experiments.memorisation.results import (
     NOISE,
     THRESHOLD,
     about,
     curves_of,
-    draw_seeds,
-    mark_chance,
     pending,
     runs_of,
     seeds_per,
 )
 from lab.figures.pending import pending_figure
-from lab.figures.style import COLORS, LABELS, as_percent, new_figure, stamp
+from lab.figures.style import COLORS, LABELS, stamp
 
 NAME, BESIDE = "baselines", "default"
 STYLES = {"mean": "--", "and_mask": "-", "micro_batch_median": "-.", "gradient_agreement": ":"}
 PANELS = (
-    (1.0, "train/accuracy", "random labels, training set"),
-    (0.0, "test/accuracy", "true labels, test set"),
-    (0.25, "train/accuracy_mislabeled", "25 % redrawn: mislabelled examples,\nagainst their wrong labels"),
-    (0.25, "test/accuracy", "25 % redrawn: test set"),
+    Panel(1.0, "train/accuracy", "random labels, training set"),
+    Panel(0.0, "test/accuracy", "true labels, test set"),
+    Panel(
+        0.25, "train/accuracy_mislabeled", "25 % redrawn: mislabelled examples,\nagainst their wrong labels"
+    ),
+    Panel(0.25, "test/accuracy", "25 % redrawn: test set"),
 )
 
 
@@ -37,22 +38,11 @@ def draw(results: Path) -> Figure:
     if runs.empty:
         return pending_figure(pending(results, NAME))
     curves = pd.concat([_named(curves_of(results, name)) for name in (BESIDE, NAME)])
-    figure = new_figure(n_columns=4, width=3.0)
-    panels = figure.subplots(1, 4, sharey=True)
-    for axes, (noise, key, title) in zip(panels, PANELS, strict=True):
-        for name, style in STYLES.items():
-            chosen = curves[(curves[NOISE] == noise) & (curves.aggregator == name)]
-            if len(chosen):
-                draw_seeds(axes, chosen, key, COLORS[name], style, LABELS[name])
-        mark_chance(axes)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("epoch")
-        as_percent(axes)
-    panels[0].set_ylabel("accuracy")
-    handles, labels = max(
-        (axes.get_legend_handles_labels() for axes in panels), key=lambda both: len(both[1])
-    )
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
+    lines = [
+        Line(LABELS[name], COLORS[name], style, curves[curves.aggregator == name])
+        for name, style in STYLES.items()
+    ]
+    figure = draw_panels(PANELS, lines, width=3.0)
     n = seeds_per(_named(runs), [NOISE, "aggregator"])
     text = f"thick: median, thin: each seed, {n}; each method with the settings of its default command"
     stamp(figure, about(runs, text, pending(results, NAME)))

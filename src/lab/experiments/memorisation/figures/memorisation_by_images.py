@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from lab.experiments.memorisation.drawing import mark_chance
 from lab.experiments.memorisation.results import (
     IMAGES,
     RATE_FALLS,
     THRESHOLD,
     about,
     curves_of,
-    mark_chance,
     pending,
     runs_of,
     seeds_per,

@@ -8,20 +8,18 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lab.experiments.memorisation.drawing import Line, draw_panels
 from lab.experiments.memorisation.figures.figure8_epochs import PANELS
 from lab.experiments.memorisation.results import (
     NOISE,
     THRESHOLD,
     about,
     curves_of,
-    draw_seeds,
-    mark_chance,
-    mark_rate_falls,
     pending,
     runs_of,
 )
 from lab.figures.pending import pending_figure
-from lab.figures.style import as_percent, new_figure, stamp
+from lab.figures.style import stamp
 
 WIDE = "random_labels_wide"
 WIDTH = "model.width"
@@ -35,23 +33,17 @@ def draw(results: Path) -> Figure:
     if runs.empty:
         return pending_figure(pending(results, WIDE))
     curves = _both(results, curves_of)
-    figure = new_figure(n_columns=3, width=3.3, height=3.2)
-    panels = figure.subplots(1, 3, sharey=True)
-    for axes, (noise, key, title) in zip(panels, PANELS, strict=True):
-        for width, color in COLORS.items():
-            for threshold, style, name in LINES:
-                own = curves[(curves[NOISE] == noise) & (curves[THRESHOLD] == threshold)]
-                chosen = own[own[WIDTH] == width]
-                if len(chosen):
-                    draw_seeds(axes, chosen, key, color, style, f"width {width}, {name}")
-        mark_rate_falls(axes, int(runs.epoch.max()))
-        mark_chance(axes)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel("epoch")
-        as_percent(axes)
-    panels[0].set_ylabel("accuracy")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
+    lines = [
+        Line(
+            f"width {width}, {name}",
+            color,
+            style,
+            curves[(curves[WIDTH] == width) & (curves[THRESHOLD] == threshold)],
+        )
+        for width, color in COLORS.items()
+        for threshold, style, name in LINES
+    ]
+    figure = draw_panels(PANELS, lines, width=3.3, rate_falls=True)
     text = "n = 1 seed (the first); vertical dotted lines: falls of the learning rate; horizontal: chance"
     stamp(figure, about(runs, text, pending(results, WIDE)))
     return figure

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lab.experiments.memorisation.results import FOLDER, LABEL_KINDS
+from lab.experiments.memorisation.drawing import LABEL_KINDS
+from lab.experiments.memorisation.results import FOLDER
 from lab.figures.pending import pending_figure
 from lab.figures.style import new_figure, stamp
 
