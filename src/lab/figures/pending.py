@@ -18,11 +18,14 @@ STOPPED, PENDING = "stopped", "pending"
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
 
 
+def done_rows(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of runs that are done: all, if the table does not say how its runs stopped."""
+    return runs[runs[STOPPED] != PENDING] if STOPPED in runs else runs
+
+
 def read_done(path: Path) -> pd.DataFrame:
     """Read a table of runs and return the rows of runs that are done."""
-    runs = pd.read_csv(path)
-    done: pd.DataFrame = runs[runs[STOPPED] != PENDING]
-    return done
+    return done_rows(pd.read_csv(path))
 
 
 def read_curves(path: Path) -> pd.DataFrame:
@@ -39,7 +42,7 @@ def count_runs(path: Path, choose: Choose | None = None) -> tuple[int, int]:
     """
     runs = pd.read_csv(path, usecols=None if choose else [STOPPED])
     counted = choose(runs) if choose else runs
-    return int((counted[STOPPED] != PENDING).sum()), len(counted)
+    return len(done_rows(counted)), len(counted)
 
 
 def progress_in_words(path: Path, choose: Choose | None = None) -> str:

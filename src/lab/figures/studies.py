@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lab.figures.discovery import experiments
-from lab.figures.pending import PENDING
+from lab.figures.pending import done_rows
 
 
 @cache
@@ -97,7 +97,7 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
         for kind in step
         if file.endswith(endings[kind])
     ]
-    runs = [_n_done(table) for kind, table in tables if kind != "measurement"]
+    runs = [len(done_rows(table)) for kind, table in tables if kind != "measurement"]
     spent = [table["wall_seconds"].sum() / 3600 for _, table in tables if "wall_seconds" in table]
     study = studies()[name]
     return {
@@ -107,8 +107,3 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
         "hours, recorded": f"{sum(spent):.2g}" if spent else "",
         "expected": study["cost"],
     }
-
-
-def _n_done(table: pd.DataFrame) -> int:
-    """Return how many runs of a table are done; tables of unfinished studies have other runs too."""
-    return int((table["stopped"] != PENDING).sum()) if "stopped" in table else len(table)

@@ -18,7 +18,7 @@ from lab.experiments.neighbours.methods import (
     read_best,
     read_unit_tests,
 )
-from lab.figures.pending import PENDING, STOPPED, progress_in_words
+from lab.figures.pending import done_rows, progress_in_words
 from lab.figures.style import (
     COLORS,
     GREY,
@@ -37,7 +37,7 @@ def draw(results: Path) -> Figure:
     """
     figure = new_figure(n_columns=len(SEARCHED) + 2, width=2.3, height=5.2)
     panels = figure.subplots(1, len(SEARCHED) + 2, sharey=True)
-    best = {words: _done(read_best(results, experiment)) for experiment, words in SEARCHED.items()}
+    best = {words: done_rows(read_best(results, experiment)) for experiment, words in SEARCHED.items()}
     for axes, (words, runs) in zip(panels, best.items(), strict=False):
         axes.set(title=words, xlabel="test accuracy")
         axes.xaxis.set_major_formatter(PercentFormatter(1.0))
@@ -78,11 +78,6 @@ def draw(results: Path) -> Figure:
     return figure
 
 
-def _done(runs: pd.DataFrame) -> pd.DataFrame:
-    done: pd.DataFrame = runs[runs[STOPPED] != PENDING]
-    return done
-
-
 def _color(method: str) -> str:
     return COLORS[method] if method in ("mean", "and_mask") else GREY
 
@@ -112,7 +107,7 @@ def _in_words(runs: pd.DataFrame) -> str:
     """Return the result of one method as text, with median and range if all its seeds are done."""
     if runs.empty:
         return ""
-    return median_and_range(runs["test/accuracy"]) if len(_done(runs)) == len(runs) else "pending"
+    return median_and_range(runs["test/accuracy"]) if len(done_rows(runs)) == len(runs) else "pending"
 
 
 def tabulate(results: Path) -> pd.DataFrame:
