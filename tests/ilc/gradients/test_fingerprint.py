@@ -32,7 +32,10 @@ class Settings:
 
 
 class Switched(nn.Module):
-    """A perceptron that centres its batch, carries something over or saves memory once it is told to."""
+    """A perceptron that, once it is told to, centres its batch half-way, carries over or saves memory.
+
+    After a whole centring the gradient of the bias is zero but for rounding, and has no sign to compare.
+    """
 
     on: Tensor
 
@@ -56,7 +59,7 @@ class Switched(nn.Module):
         on = on or self.arguments.center or bool(self.settings.strength + self.options.strength)
         on = on or bool(self.share) or (self.weights is not None and bool(self.weights.any()))
         on = on or not self.inner.training
-        hidden = hidden - (float(on) + self.strength + self.on) * hidden.mean(0)
+        hidden = hidden - (float(on) + self.strength + self.on) / 2 * hidden.mean(0)
         if self.carries:
             hidden, self.carried = hidden + self.carried, float(hidden.detach().mean())
         if self.reentrant:
@@ -66,7 +69,7 @@ class Switched(nn.Module):
 
 
 def hook_that_centres(layer: nn.Module, arguments: Any, output: Tensor) -> Tensor:
-    return output - output.mean(0)
+    return output - output.mean(0) / 2
 
 
 def load(model: Any) -> None:
