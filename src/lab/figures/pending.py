@@ -19,8 +19,9 @@ Choose = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 def done_rows(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of runs that are done: all, if the table does not say how its runs stopped."""
-    return runs[runs[STOPPED] != PENDING] if STOPPED in runs else runs
+    """Return the rows of a table of runs whose run is done."""
+    done: pd.DataFrame = runs[runs[STOPPED] != PENDING]
+    return done
 
 
 def read_done(path: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lab.figures.discovery import experiments
-from lab.figures.pending import done_rows
+from lab.figures.pending import STOPPED, done_rows
 
 
 @cache
@@ -92,12 +92,16 @@ def _row(name: str, results: Path, made: list[tuple[Mapping[str, Any], str]]) ->
     # For a search only the trials are counted, because they appear a second time as runs.
     endings = {"runs": "_runs.csv", "search": "_trials.csv", "measurement": ".csv"}
     tables = [
-        (kind, pd.read_csv(results / file, usecols=lambda column: column in ("wall_seconds", "stopped")))
+        (kind, pd.read_csv(results / file, usecols=lambda column: column in ("wall_seconds", STOPPED)))
         for step, file in made
         for kind in step
         if file.endswith(endings[kind])
     ]
-    runs = [len(done_rows(table)) for kind, table in tables if kind != "measurement"]
+    runs = [
+        len(done_rows(table) if STOPPED in table else table)
+        for kind, table in tables
+        if kind != "measurement"
+    ]
     spent = [table["wall_seconds"].sum() / 3600 for _, table in tables if "wall_seconds" in table]
     study = studies()[name]
     return {

@@ -55,6 +55,7 @@ def draw_panels(
     height: float = 3.2,
     rate_falls: bool = False,
     legend_title: str | None = None,
+    legend_columns: int = 4,
 ) -> Figure:
     """Draw the panels in a row below one legend. A horizontal dotted line shows chance.
 
@@ -65,17 +66,19 @@ def draw_panels(
         height: of a panel, in inches.
         rate_falls: vertical dotted lines show where the learning rate falls.
         legend_title: the words above the legend.
+        legend_columns: how many names stand side by side.
     """
     figure = new_figure(n_columns=len(panels), width=width, height=height)
     row = figure.subplots(1, len(panels), sharey=True)
+    epochs = max(line.curves.epoch.max() for line in lines if len(line.curves))
     shown: dict[str, Artist] = {}
     for axes, panel in zip(row, panels, strict=True):
         for line in lines:
             chosen = line.curves[line.curves[NOISE] == panel.noise]
             if len(chosen):
                 shown[line.name] = draw_seeds(axes, chosen, panel.key, line.color, line.style)
-        if rate_falls:
-            _mark_rate_falls(axes, max(line.curves.epoch.max() for line in lines))
+        for share in RATE_FALLS if rate_falls else ():
+            axes.axvline(share * epochs, color=GREY, lw=0.8, ls=":")
         mark_chance(axes)
         axes.set_title(panel.title, fontsize=10)
         axes.set_xlabel("epoch")
@@ -83,8 +86,9 @@ def draw_panels(
     row[0].set_ylabel("accuracy")
     names = [line.name for line in lines if line.name in shown]
     handles = [shown[name] for name in names]
-    columns = 7 if legend_title else 4
-    figure.legend(handles, names, title=legend_title, loc="outside upper center", ncols=columns, fontsize=9)
+    figure.legend(
+        handles, names, title=legend_title, loc="outside upper center", ncols=legend_columns, fontsize=9
+    )
     return figure
 
 
@@ -122,8 +126,3 @@ def draw_seeds(axes: Axes, curves: pd.DataFrame, key: str, color: str, style: st
 def mark_chance(axes: Axes) -> None:
     """Draw a dotted line at the accuracy of guessing."""
     axes.axhline(0.1, color=GREY, lw=0.8, ls=":")
-
-
-def _mark_rate_falls(axes: Axes, epochs: int) -> None:
-    for share in RATE_FALLS:
-        axes.axvline(share * epochs, color=GREY, lw=0.8, ls=":")

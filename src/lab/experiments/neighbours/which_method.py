@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lab.experiments.neighbours.methods import LABELS, read_best, read_unit_tests
-from lab.figures.pending import done_rows
+from lab.figures.pending import STOPPED, done_rows
 from lab.figures.two_groups import signs, welch
 
 Values = dict[str, list[float]]
@@ -57,7 +57,8 @@ def compared(values: Values, higher: bool) -> dict[str, int]:
 
 def _by(table: pd.DataFrame, names: pd.Series, column: str) -> Values:
     """Return a column by method; ``names`` are labels, and rows without one are left out."""
-    done = done_rows(table)
+    # A measurement has no pending rows, and no column that would say so.
+    done = done_rows(table) if STOPPED in table else table
     there = names.reindex(done.index).dropna()
     return {str(name): done.loc[rows, column].tolist() for name, rows in there.groupby(there).groups.items()}
 

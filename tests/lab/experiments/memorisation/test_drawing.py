@@ -55,7 +55,7 @@ def test_the_thick_line_is_the_median_of_the_seeds() -> None:
 
 def test_the_learning_rate_falls_after_half_and_three_quarters_of_the_epochs() -> None:
     curves = evaluations((0.0, 1.0))
-    lines = [Line("line", "black", "-", curves)]
+    lines = [Line("none", "black", "-", curves[:0]), Line("line", "black", "-", curves)]
     with_falls = draw_panels(PANELS, lines, width=3.0, rate_falls=True)
     assert [line.get_xdata()[0] for line in with_falls.axes[0].lines[1:3]] == [6.0, 9.0]
     assert len(draw_panels(PANELS, lines, width=3.0).axes[0].lines) == 2

@@ -40,8 +40,8 @@ def test_all_images(text: str, root: Path) -> None:
     assert curves.groupby(key).seed.nunique().to_dict() == {(0, 0): 1, (0, 0.2): 1, (1, 0): 3, (1, 0.2): 3}
     last = 100 * curves[curves.epoch == 80].set_index(key)[["train/accuracy", "test/accuracy"]].sort_index()
     plain, mask = (last["train/accuracy"].loc[1, threshold] for threshold in (0, 0.2))
-    words = f"ends at {plain.min():.1f} to {plain.max():.1f} % of the training labels, and the mask"
-    assert f"{words} at {mask.min():.1f} to {mask.max():.1f} %" in text
+    words = f"ends at {_range(plain)} % of the training labels, and the mask"
+    assert f"{words} at {_range(mask)} %" in text
     masked = curves[(curves[key[0]] == 1) & (curves[key[1]] == 0.2)]
     assert f"it is never above {100 * masked['train/accuracy'].max():.1f} %" in text
     mask_true, plain_true = (last.loc[(0, threshold)].iloc[0] for threshold in (0.2, 0))

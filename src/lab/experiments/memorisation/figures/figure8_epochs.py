@@ -42,7 +42,9 @@ def draw(results: Path, study: str = "random_labels") -> Figure:
         Line(f"{threshold:g}", colors[i], STYLES[i % len(STYLES)], curves)
         for i, (threshold, curves) in enumerate(by_threshold)
     ]
-    figure = draw_panels(PANELS, lines, width=3.3, rate_falls=True, legend_title="agreement threshold")
+    figure = draw_panels(
+        PANELS, lines, width=3.3, rate_falls=True, legend_title="agreement threshold", legend_columns=7
+    )
     n = seeds_per(runs, [THRESHOLD, NOISE])
     text = f"thick: median, thin: each seed, {n}; dotted: falls of the learning rate, and chance"
     stamp(figure, about(runs, text, pending(results, study)))
