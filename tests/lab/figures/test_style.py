@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from lab.figures.style import COLORS, FURTHER_COLORS, LABELS
+import pandas as pd
+
+from lab.figures.style import COLORS, FURTHER_COLORS, LABELS, median_and_range
 
 
 def test_an_unknown_method_has_the_same_colour_each_time_and_its_name_as_label() -> None:
@@ -17,3 +19,8 @@ def test_an_unknown_method_has_the_same_colour_each_time_and_its_name_as_label()
 
 def test_no_method_of_its_own_colour_shares_it() -> None:
     assert not {*COLORS.values()} & {*FURTHER_COLORS}
+
+
+def test_shares_are_printed_as_median_and_range_and_a_single_one_has_no_range() -> None:
+    assert median_and_range(pd.Series([0.5, 0.9, 0.61])) == "61.0 (50.0 to 90.0)"
+    assert median_and_range(pd.Series([0.5])) == "50.0"

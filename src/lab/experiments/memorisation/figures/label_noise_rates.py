@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.experiments.memorisation.results import curves_of, pending, runs_of
-from lab.figures.style import LABELS
+from lab.figures.style import LABELS, median_and_range
 
 
 def tabulate(results: Path) -> pd.DataFrame:
@@ -24,17 +24,10 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "method": LABELS[str(aggregator)],
                 "learning rate": f"{lr:g}",
                 "seeds": len(by_seed),
-                "wrong labels fitted, last epoch": _range(wrong.last()),
-                "test, highest": _range(test.max()),
-                "test, last epoch": _range(test.last()),
-                "test, highest minus last": _range(test.max() - test.last()),
+                "wrong labels fitted, last epoch": median_and_range(wrong.last()),
+                "test, highest": median_and_range(test.max()),
+                "test, last epoch": median_and_range(test.last()),
+                "test, highest minus last": median_and_range(test.max() - test.last()),
             }
         )
     return pd.DataFrame(rows)
-
-
-def _range(values: pd.Series) -> str:
-    median = f"{100 * values.median():.1f}"
-    if len(values) == 1:
-        return median
-    return f"{median} ({100 * values.min():.1f} to {100 * values.max():.1f})"
