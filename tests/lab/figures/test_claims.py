@@ -38,6 +38,12 @@ def test_every_claim_is_short_and_has_a_number(collected: Collected) -> None:
     assert len(set(anchors)) == len(anchors)
 
 
+def test_no_claim_prints_a_missing_number(collected: Collected) -> None:
+    for claim in (claim for claims in collected.values() for claim in claims):
+        said = f"{claim.ours} {claim.number} {claim.verdict}"
+        assert not re.search(r"\b(nan|inf)\b", said), claim.short
+
+
 def test_the_committed_page_is_current(collected: Collected, root: Path) -> None:
     assert (root / PAGE).read_text() == page(collected)
 

@@ -67,3 +67,8 @@ def judged(difference: float, error: float) -> str:
     if abs(difference) > max(FLOOR, MOST * error):
         return "differs"
     return "open" if abs(difference) > FLOOR and MOST * error > TOO_WIDE else "agrees"
+
+
+def mean_and_error(mean: float, error: float) -> str:
+    """Return a mean and its standard error, such as ``63.5 ± 1.2``. A single trial has no error."""
+    return f"{mean:.1f}" if math.isnan(error) else f"{mean:.1f} ± {error:.1f}"

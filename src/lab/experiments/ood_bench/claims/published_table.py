@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.ood_bench.comparison import compared
+from lab.experiments.ood_bench.comparison import compared, mean_and_error
 from lab.experiments.ood_bench.results import FOLDER, NOT_HERE, PUBLISHED, ROWS, STUDY, runs
 from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs, progress_in_words
@@ -75,7 +75,7 @@ def verdict(agree: int, are_open: int, known: int, published: int) -> str:
 def _ours(table: pd.DataFrame, done: pd.DataFrame) -> str:
     some = table[(table.rule == "test_domain") & (table.trials > 0)]
     each = ", ".join(
-        f"{ROWS[line.row].label} {line.accuracy:.1f} ± {line.error:.1f}" for _, line in some.iterrows()
+        f"{ROWS[line.row].label} {mean_and_error(line.accuracy, line.error)}" for _, line in some.iterrows()
     )
     words = f"Test accuracy in %, selected on the test domain (oracle): {each}." if each else NO_TRIAL
     return f"{words} The data are {data_sources(done)}."

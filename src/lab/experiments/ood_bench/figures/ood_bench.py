@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lab.experiments.ood_bench.comparison import compared
+from lab.experiments.ood_bench.comparison import compared, mean_and_error
 from lab.experiments.ood_bench.results import FOLDER, ROWS, STUDY, curves, runs
 from lab.experiments.ood_bench.selection import LABELS, RULES, selected
 from lab.figures.pending import pending_figure, progress_in_words
@@ -54,14 +54,10 @@ def tabulate(results: Path) -> pd.DataFrame:
         line = {"method": row.label, "in OoD-Bench": row.theirs}
         for _, own in table[table.row == key].iterrows():
             label = LABELS[own.rule]
-            line[label] = _number(own.accuracy, own.error) if own.trials else "pending"
+            line[label] = mean_and_error(own.accuracy, own.error) if own.trials else "pending"
             if not math.isnan(own.published):
-                line[f"{label}, published"] = _number(own.published, own.published_error)
+                line[f"{label}, published"] = mean_and_error(own.published, own.published_error)
                 line[f"{label}, apart"] = f"{own.apart:.1f}: {own.verdict}"
         lines.append({**line, "trials": str(table[table.row == key].trials.max())})
     words = progress_in_words(results / FOLDER / f"{STUDY}_runs.csv")
     return pd.DataFrame(lines + ([{"method": words}] if words else [])).fillna("")
-
-
-def _number(mean: float, error: float) -> str:
-    return f"{mean:.1f}" if math.isnan(error) else f"{mean:.1f} ± {error:.1f}"
