@@ -168,7 +168,7 @@ SITUATIONS = (
     Situation(
         "the same with few images, twenty methods",
         "neighbours.md",
-        "Colored MNIST, 5,000 images: test accuracy",
+        "Colored MNIST, 5,000 images, twenty methods: test accuracy",
         _neighbours("colored_digits"),
         "neighbours/colored_digits_runs.csv",
     ),

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from docs.page_text import whole, word
+from docs.page_text import tenths, whole, word
+from lab.experiments.neighbours.methods import LABELS
+from lab.experiments.neighbours.which_method import SITUATIONS, compared
 
 BY_COMPONENT = ("and_mask", "geometric_mean", "agreement_sum", "sand_mask")
 
@@ -22,6 +24,29 @@ def test_the_spirals(text: str, root: Path) -> None:
     others = test.max().drop(list(BY_COMPONENT))
     assert f"No seed of the other {word(len(others))} methods is above 58 %." in text
     assert 0.575 < others.max() < 0.58
+
+
+def test_colored_mnist(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "neighbours" / "colored_digits_runs.csv")
+    method = runs.command.str.extract(r"tuned=searched/neighbours_colored_digits/(\w+)", expand=False)
+    test = runs.groupby(method)["test/accuracy"]
+    assert set(test.size()) == {5}
+    median = test.median()
+    (situation,) = (each for each in SITUATIONS if each.file == "neighbours/colored_digits_runs.csv")
+    found = compared(situation.values(root / "results"), situation.higher)
+    assert [name for name, sign in found.items() if sign == 1] == [LABELS["fishr"]]
+    assert [name for name, sign in found.items() if sign == -1] == [LABELS["agreement_sum"]]
+    assert f"{tenths(median['fishr'])} % against {tenths(median['mean'])} % (medians of five seeds" in text
+    assert f"corrected for {len(found)} comparisons" in text
+    assert f"IRM has {tenths(median['irm_penalty'])} % and stays open" in text
+    votes = median[list(BY_COMPONENT)]
+    assert f"at {tenths(votes.min())} to {tenths(votes.max())} %" in text and votes.max() < median["mean"]
+    best = runs.loc[runs["test/accuracy"].idxmax()]
+    assert best.aggregator == "iga" and f"One seed of IGA has {tenths(best['test/accuracy'])} %" in text
+    assert f"it is right for {tenths(best['train/accuracy'])} % of the training examples" in text
+    gray = pd.read_csv(root / "results" / "irm" / "colored_runs.csv")
+    gray = gray[(gray["dataset.grayscale"].astype(str) == "True") & (gray.aggregator == "mean")]
+    assert f"Grey images alone give {tenths(gray['test/accuracy'].median())} %" in text
 
 
 def test_the_unit_tests(text: str, root: Path) -> None:
