@@ -32,7 +32,8 @@ It is two standard errors of an accuracy on the 9,000 images of the test environ
 def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
     """Return a line per row and rule, in per cent.
 
-    ``trials`` counts the finished trials, ``accuracy`` is their mean and ``error`` its standard error. From
+    ``trials`` counts the finished trials, ``accuracy`` is their mean and ``error`` its standard error, and
+    ``in_training`` is the mean accuracy of the same networks on held-out training data. From
     DomainBed's printed error, which divides by the number of trials, we get theirs with one less. ``apart``
     is the difference to ``published`` in standard errors of the difference. ``verdict`` is ``pending``,
     ``not published``, or a result of ``judged``.
@@ -42,13 +43,15 @@ def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
     lines = []
     for key, row in ROWS.items():
         for rule in RULES:
-            own = 100 * trials[(trials.row == key) & (trials.rule == rule)].accuracy
+            chosen = trials[(trials.row == key) & (trials.rule == rule)]
+            own = 100 * chosen.accuracy
             known = (row.theirs, rule) in theirs.index
             line = {
                 "row": key,
                 "rule": rule,
                 "trials": len(own),
                 "accuracy": own.mean(),
+                "in_training": 100 * chosen.in_training.mean(),
                 "error": own.std() / math.sqrt(len(own)) if len(own) > 1 else math.nan,
                 "published": float(theirs.accuracy[row.theirs, rule]) if known else math.nan,
                 "published_error": float(theirs.standard_error[row.theirs, rule]) if known else math.nan,

@@ -48,8 +48,9 @@ def selected(runs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
         curves: their evaluations, with the same columns.
 
     Returns:
-        A table with the columns ``row``, ``trial``, ``rule``, ``draw`` and ``accuracy``, on the test
-        environment.
+        A table with the columns ``row``, ``trial``, ``rule``, ``draw``, ``accuracy`` on the test environment,
+        and ``in_training``, the accuracy of the same network on the held-out tenth of the training
+        environments.
     """
     made = runs.groupby(["row", "trial"]).draw.nunique()
     found = []
@@ -59,5 +60,6 @@ def selected(runs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
         for rule, (score, evaluation) in RULES.items():
             of_draws = [evaluation(curve.sort_values("step")) for _, curve in own.groupby("draw")]
             best = max(reversed(of_draws), key=lambda chosen: float(chosen[score]))
-            found.append((row, trial, rule, int(best.draw), float(best["test/accuracy"])))
-    return pd.DataFrame(found, columns=["row", "trial", "rule", "draw", "accuracy"])
+            accuracies = float(best["test/accuracy"]), float(best["validation/accuracy"])
+            found.append((row, trial, rule, int(best.draw), *accuracies))
+    return pd.DataFrame(found, columns=["row", "trial", "rule", "draw", "accuracy", "in_training"])

@@ -14,8 +14,9 @@ from lab.experiments.ood_bench.selection import LABELS, RULES, selected
 from lab.figures.pending import pending_figure, progress_in_words
 from lab.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
-BY_COLOUR, BY_DIGIT = 0.1, 0.75
-"""Test accuracies of a prediction by the colour only, and by the digit only."""
+BY_COLOUR, CONSTANT, BY_DIGIT = 0.1, 0.5, 0.75
+"""Test accuracies of a prediction by the colour only, of one class for all images, and by the digit only."""
+IN_TRAINING = "the oracle's choices on the training domains"
 
 
 def draw(results: Path) -> Figure:
@@ -34,20 +35,23 @@ def draw(results: Path) -> Figure:
             axes.plot(own, [place] * len(own), "o", color=COLORS[key], alpha=0.8)
         theirs = table[table.rule == rule].published / 100
         axes.plot(theirs, range(len(ROWS)), "D", mfc="white", color=GREY, label="published")
-        for known in (BY_COLOUR, BY_DIGIT):
+        for known in (BY_COLOUR, CONSTANT, BY_DIGIT):
             axes.axvline(known, color=GREY, lw=0.8, ls=":")
         axes.set_title(LABELS[rule], fontsize=10)
         axes.set_xlabel("test accuracy")
         axes.set_xlim(0, 0.85)
     panels[0].set_yticks(range(len(ROWS)), [row.label for row in ROWS.values()])
     panels[0].set_ylim(len(ROWS) - 0.5, -0.5)
-    about = "a mark per trial, the best of 20 draws; dotted: by colour, by digit"
+    about = "a mark per trial, the best of 20 draws; dotted: by colour, one class for all, by digit"
     stamp(figure, f"{about};\ndata: {'; '.join(filter(None, [data_sources(done), words]))}")
     return figure
 
 
 def tabulate(results: Path) -> pd.DataFrame:
-    """Return a line per row: mean and standard error over trials by both rules, and the published numbers."""
+    """Return a line per row: mean and standard error over trials by both rules, and the published numbers.
+
+    One column has the accuracy of the oracle's choices on held-out data of the training environments.
+    """
     table = compared(results)
     lines = []
     for key, row in ROWS.items():
@@ -55,6 +59,8 @@ def tabulate(results: Path) -> pd.DataFrame:
         for _, own in table[table.row == key].iterrows():
             label = LABELS[own.rule]
             line[label] = mean_and_error(own.accuracy, own.error) if own.trials else "pending"
+            if own.rule == "test_domain":
+                line[IN_TRAINING] = f"{own.in_training:.1f}" if own.trials else "pending"
             if not math.isnan(own.published):
                 line[f"{label}, published"] = mean_and_error(own.published, own.published_error)
                 line[f"{label}, apart"] = f"{own.apart:.1f}: {own.verdict}"
