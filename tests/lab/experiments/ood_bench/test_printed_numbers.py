@@ -43,8 +43,8 @@ def test_the_choices_of_the_oracle_on_the_training_domains(text: str, trials: pd
     own = trials[(trials.rule == "test_domain") & trials.row.isin(THEIRS)]
     some, others = (own[own.row.isin(GUESSING) == guesses].in_training for guesses in (True, False))
     assert (
-        f"In each of the {word(len(some))} trials of IRM, V-REx, MMD and IGA it chose a network that is right "
-        f"in {tenths(some.min())} to {tenths(some.max())} % of held-out images"
+        f"In each of the {word(len(some))} trials of IRM, V-REx, MMD and IGA it chose a network that is "
+        f"right in {tenths(some.min())} to {tenths(some.max())} % of held-out images"
     ) in text
     assert len(others) == 7 * N_TRIALS
     low, high = tenths(others.min()), tenths(others.max())
