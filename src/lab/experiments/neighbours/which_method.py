@@ -13,8 +13,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from lab.experiments.neighbours.methods import LABELS, read_best, read_unit_tests
-from lab.experiments.ood_bench.results import N_TRIALS, ROWS, curves, runs
-from lab.experiments.ood_bench.selection import selected
 from lab.figures.pending import STOPPED, done_rows
 from lab.figures.two_groups import signs, welch
 
@@ -102,14 +100,6 @@ def _colored(name: str) -> Callable[[Path], Values]:
     return read
 
 
-def _ood_bench(results: Path) -> Values:
-    """The methods whose trials are all there; the training environments chose draw and step of each trial."""
-    trials = selected(runs(results), curves(results))
-    trials = trials[trials.rule == "training_domain"]
-    of_rows = {key: trials[trials.row == key].accuracy.tolist() for key in ROWS}
-    return {ROWS[key].label: own for key, own in of_rows.items() if len(own) == N_TRIALS}
-
-
 def _linear_sem(results: Path) -> Values:
     runs = pd.read_csv(results / "irm/linear_runs.csv")
     return _by(runs, runs.aggregator.map(LABELS), "test_s0.01/loss")
@@ -181,13 +171,6 @@ SITUATIONS = (
         "Colored MNIST, 5,000 images, twenty methods: test accuracy",
         _neighbours("colored_digits"),
         "neighbours/colored_digits_runs.csv",
-    ),
-    Situation(
-        "the same with many images, options chosen on the training environments",
-        "ood_bench.md",
-        "Colored MNIST, OoD-Bench's protocol: test accuracy",
-        _ood_bench,
-        "ood_bench/protocol_runs.csv",
     ),
     Situation(
         "A linear model with causes and consequences of the target as inputs",
