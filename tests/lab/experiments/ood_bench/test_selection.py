@@ -47,10 +47,8 @@ def test_each_rule_selects_as_domainbed_does(seed: int, levels: int) -> None:
     for _, line in found.iterrows():
         own = curves[(curves.row == line.row) & (curves.trial == line.trial)]
         assert line.accuracy == of_a_trial(own, line["rule"])
-        (chosen,) = (
-            evaluation for _, evaluation in own.iterrows() if evaluation["test/accuracy"] == line.accuracy
-        )
-        assert (line.draw, line.in_training) == (chosen.draw, chosen["validation/accuracy"])
+        (chosen,) = own[own["test/accuracy"] == line.accuracy].to_dict("records")
+        assert (line.draw, line.in_training) == (chosen["draw"], chosen["validation/accuracy"])
 
 
 def test_a_trial_counts_when_all_its_draws_were_made_or_diverged() -> None:
