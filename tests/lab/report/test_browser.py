@@ -255,7 +255,8 @@ def test_the_second_tab_by_keyboard_alone(page: Any) -> None:
     assert "the claim & more" in page.inner_text("details.claim") and "in part: <b>" in page.inner_text(
         "details.claim"
     )
-    assert page.evaluate("document.querySelector('figure img').naturalWidth") == 1
+    # A hidden picture loads only once its panel is open, so the test waits for it.
+    page.wait_for_function("document.querySelector('figure img').naturalWidth === 1")
     page.focus("#tab-claims")
     page.keyboard.press("ArrowLeft")
     assert page.is_visible("#panel-runs")
