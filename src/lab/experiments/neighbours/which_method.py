@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from lab.experiments.drawn_trials import METHODS, N_TRIALS, selected, with_trials
 from lab.experiments.neighbours.methods import LABELS, read_best, read_unit_tests
-from lab.figures.pending import STOPPED, done_rows
+from lab.figures.pending import STOPPED, done_rows, read_curves, read_done
 from lab.figures.two_groups import signs, welch
 
 Values = dict[str, list[float]]
@@ -100,6 +101,15 @@ def _colored(name: str) -> Callable[[Path], Values]:
     return read
 
 
+def _ood_bench(results: Path) -> Values:
+    """The methods whose trials are all there; the training environments chose draw and step of each trial."""
+    runs = with_trials(read_done(results / "ood_bench/protocol_runs.csv"))
+    trials = selected(runs, with_trials(read_curves(results / "ood_bench/protocol_curves.csv")))
+    trials = trials[trials.rule == "training_domain"]
+    of_methods = {label: trials.accuracy[trials.row == key].tolist() for key, label in METHODS.items()}
+    return {label: own for label, own in of_methods.items() if len(own) == N_TRIALS}
+
+
 def _linear_sem(results: Path) -> Values:
     runs = pd.read_csv(results / "irm/linear_runs.csv")
     return _by(runs, runs.aggregator.map(LABELS), "test_s0.01/loss")
@@ -171,6 +181,13 @@ SITUATIONS = (
         "Colored MNIST, 5,000 images, twenty methods: test accuracy",
         _neighbours("colored_digits"),
         "neighbours/colored_digits_runs.csv",
+    ),
+    Situation(
+        "the same with many images, options chosen on the training environments",
+        "ood_bench.md",
+        "Colored MNIST, OoD-Bench's protocol: test accuracy",
+        _ood_bench,
+        "ood_bench/protocol_runs.csv",
     ),
     Situation(
         "A linear model with causes and consequences of the target as inputs",

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.ood_bench.results import N_TRIALS, PUBLISHED, ROWS, curves, published, runs
-from lab.experiments.ood_bench.selection import RULES, selected
+from lab.experiments.drawn_trials import N_TRIALS, RULES, selected
+from lab.experiments.ood_bench.results import PUBLISHED, ROWS, curves, published, runs
 
 MOST = 2.78
 """The largest difference, in standard errors of the difference, with which a row agrees.

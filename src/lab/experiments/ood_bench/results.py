@@ -7,16 +7,15 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lab.configuration.drawn import N_DRAWS
+from lab.experiments.drawn_trials import METHODS, with_trials
 from lab.figures.pending import read_curves, read_done
 
 FOLDER, STUDY = Path("ood_bench"), "protocol"
-N_TRIALS = 3
 
 PUBLISHED = Path(__file__).parent / "shipped" / "ye2022_colored_mnist.csv"
 """The published numbers (Ye et al., CVPR 2022, arXiv 2106.03721), if someone has read and typed them in.
 
-The columns are ``algorithm`` (a name of ``Row.theirs``), ``selection`` (a key of ``selection.RULES``),
+The columns are ``algorithm`` (a name of ``Row.theirs``), ``selection`` (a key of ``drawn_trials.RULES``),
 ``accuracy`` and ``standard_error``, both in per cent as printed. No copy of the table could be read when this
 was written, and no number is taken from memory. So the file is not here.
 """
@@ -30,26 +29,21 @@ class Row(NamedTuple):
     theirs: str = ""
 
 
-ROWS = {
-    "mean": Row("plain training", "ERM"),
-    "irm_penalty": Row("IRM", "IRM"),
-    "late_v_rex": Row("V-REx", "VREx"),
-    "group_dro": Row("GroupDRO", "GroupDRO"),
-    "iga": Row("IGA", "IGA"),
-    "rescaled_and_mask": Row("AND-mask, rescaled", "ANDMask"),
-    "mmd": Row("MMD", "MMD"),
-    "coral": Row("CORAL", "CORAL"),
-    "mixup": Row("Mixup", "Mixup"),
-    "mldg": Row("MLDG", "MLDG"),
-    "rsc": Row("RSC", "RSC"),
-    "sand_mask": Row("SAND-mask"),
-    "fishr": Row("Fishr"),
-    "and_mask": Row("AND-mask"),
-    "geometric_mean": Row("geometric mean"),
-    "example_and_mask": Row("AND-mask over examples"),
-    "temporal_mask": Row("temporal AND-mask"),
+THEIRS = {
+    "mean": "ERM",
+    "irm_penalty": "IRM",
+    "late_v_rex": "VREx",
+    "group_dro": "GroupDRO",
+    "iga": "IGA",
+    "rescaled_and_mask": "ANDMask",
+    "mmd": "MMD",
+    "coral": "CORAL",
+    "mixup": "Mixup",
+    "mldg": "MLDG",
+    "rsc": "RSC",
 }
-"""The rows by their keys: first OoD-Bench's, then DomainBed's others, then ours."""
+ROWS = {key: Row(label, THEIRS.get(key, "")) for key, label in METHODS.items()}
+"""The rows by their keys."""
 
 NOT_HERE = ("ARM", "SagNet", "DANN", "MTL", "ERDG")
 """Algorithms of OoD-Bench's table that the project does not have; ``docs/ood_bench.md`` says why."""
@@ -57,27 +51,12 @@ NOT_HERE = ("ARM", "SagNet", "DANN", "MTL", "ERDG")
 
 def runs(results: Path) -> pd.DataFrame:
     """Return the runs that ended, also those that diverged, with ``row``, ``trial`` and ``draw``."""
-    return _with_rows(read_done(results / FOLDER / f"{STUDY}_runs.csv"))
+    return with_trials(read_done(results / FOLDER / f"{STUDY}_runs.csv"))
 
 
 def curves(results: Path) -> pd.DataFrame:
     """Return the evaluations of the finished runs, with the same columns."""
-    return _with_rows(read_curves(results / FOLDER / f"{STUDY}_curves.csv"))
-
-
-def _with_rows(table: pd.DataFrame) -> pd.DataFrame:
-    keys = [] if table.empty else [_row_of(run) for _, run in table.iterrows()]
-    return table.assign(row=keys, trial=table.seed // N_DRAWS, draw=table.seed % N_DRAWS)
-
-
-def _row_of(run: pd.Series) -> str:
-    name = str(run.aggregator)
-    if name != "and_mask":
-        return name
-    if run.gradients == "per_example":
-        return "example_and_mask"
-    # pandas reads truth values as text if the table has rows without one.
-    return "rescaled_and_mask" if str(run["aggregator.rescale"]) == "True" else name
+    return with_trials(read_curves(results / FOLDER / f"{STUDY}_curves.csv"))
 
 
 def published(path: Path = PUBLISHED) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from lab.experiments.neighbours.figures.which_method import tabulate
@@ -26,6 +27,23 @@ def test_a_sure_difference_counts_in_the_direction_of_the_measure(higher: bool) 
 
 def test_without_files_there_is_no_row(tmp_path: Path) -> None:
     assert measured(tmp_path) == []
+
+
+def test_ood_bench_has_the_methods_whose_three_trials_are_there(tmp_path: Path) -> None:
+    draws = [("mean", 60), ("iga", 59), ("mmd", 60)]
+    rows = [(name, seed, 500, seed / 100) for name, n in draws for seed in range(n)]
+    table = pd.DataFrame(rows, columns=["aggregator", "seed", "step", "validation/accuracy"])
+    table["run"], table["gradients"], table["stopped"] = table.index.astype(str), "vectorized", "completed"
+    table["aggregator.rescale"] = ""
+    table["test/accuracy"] = table["test_held_out/accuracy"] = 1 - table["validation/accuracy"]
+    (tmp_path / "ood_bench").mkdir()
+    for name in ("runs", "curves"):
+        table.to_csv(tmp_path / f"ood_bench/protocol_{name}.csv", index=False)
+    ((situation, values),) = measured(tmp_path)
+    assert situation.page == "ood_bench.md"
+    # Of each trial the last draw is best on the training environments, and worst on the test.
+    expected = pytest.approx([0.81, 0.61, 0.41])
+    assert values == {PLAIN: expected, "MMD": expected}
 
 
 def test_the_page_recommends_only_what_is_surely_better(root: Path) -> None:

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from docs.page_text import tenths, word
+from lab.experiments.drawn_trials import N_TRIALS, RULES, selected
 from lab.experiments.ood_bench.comparison import compared, mean_and_error
-from lab.experiments.ood_bench.results import N_TRIALS, ROWS, curves, runs
-from lab.experiments.ood_bench.selection import RULES, selected
+from lab.experiments.ood_bench.results import ROWS, curves, runs
 
 THEIRS = [key for key, row in ROWS.items() if row.theirs]
 OURS = [key for key in ROWS if key not in THEIRS]

@@ -8,14 +8,18 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lab.experiments.drawn_trials import RULES, selected
 from lab.experiments.ood_bench.comparison import compared, mean_and_error
 from lab.experiments.ood_bench.results import FOLDER, ROWS, STUDY, curves, runs
-from lab.experiments.ood_bench.selection import LABELS, RULES, selected
 from lab.figures.pending import pending_figure, progress_in_words
 from lab.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
 BY_COLOUR, CONSTANT, BY_DIGIT = 0.1, 0.5, 0.75
 """Test accuracies of a prediction by the colour only, of one class for all images, and by the digit only."""
+LABELS = {
+    "training_domain": "training-domain validation",
+    "test_domain": "test-domain validation (oracle)",
+}
 IN_TRAINING = "the oracle's choices on the training domains"
 
 

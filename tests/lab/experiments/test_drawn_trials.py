@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.experiments.ood_bench.selection import RULES, selected
+from lab.experiments.drawn_trials import RULES, selected
 
 STEPS, N_DRAWS = (500, 1000, 1500), 20
 

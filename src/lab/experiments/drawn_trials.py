@@ -1,6 +1,7 @@
-"""DomainBed's two rules that select one of the 20 draws of a trial, read from committed curves.
+"""Trials of drawn options, as in DomainBed: the methods, and the two rules that select one draw of a trial.
 
-Every run was made once, so both rules choose from the same runs. A run that diverged is never chosen.
+They are read from a study's committed tables. Every run was made once, so both rules choose from the same
+runs. A run that diverged is never chosen.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def _last_evaluation(curve: pd.DataFrame) -> pd.Series:
     return curve.iloc[-1]
 
 
+N_TRIALS = 3
+
 RULES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
     "training_domain": ("validation/accuracy", _best_evaluation),
     "test_domain": ("test_held_out/accuracy", _last_evaluation),
@@ -32,10 +35,42 @@ RULES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
 draw on a tenth of the test environment, after the last step; DomainBed calls it the oracle.
 """
 
-LABELS = {
-    "training_domain": "training-domain validation",
-    "test_domain": "test-domain validation (oracle)",
+METHODS = {
+    "mean": "plain training",
+    "irm_penalty": "IRM",
+    "late_v_rex": "V-REx",
+    "group_dro": "GroupDRO",
+    "iga": "IGA",
+    "rescaled_and_mask": "AND-mask, rescaled",
+    "mmd": "MMD",
+    "coral": "CORAL",
+    "mixup": "Mixup",
+    "mldg": "MLDG",
+    "rsc": "RSC",
+    "sand_mask": "SAND-mask",
+    "fishr": "Fishr",
+    "and_mask": "AND-mask",
+    "geometric_mean": "geometric mean",
+    "example_and_mask": "AND-mask over examples",
+    "temporal_mask": "temporal AND-mask",
 }
+"""The names of the methods by their keys: first OoD-Bench's, then DomainBed's others, then ours."""
+
+
+def with_trials(table: pd.DataFrame) -> pd.DataFrame:
+    """Return runs or evaluations with ``row``, the key of their method, ``trial`` and ``draw``."""
+    keys = [] if table.empty else [_method_of(run) for _, run in table.iterrows()]
+    return table.assign(row=keys, trial=table.seed // N_DRAWS, draw=table.seed % N_DRAWS)
+
+
+def _method_of(run: pd.Series) -> str:
+    name = str(run.aggregator)
+    if name != "and_mask":
+        return name
+    if run.gradients == "per_example":
+        return "example_and_mask"
+    # pandas reads truth values as text if the table has rows without one.
+    return "rescaled_and_mask" if str(run["aggregator.rescale"]) == "True" else name
 
 
 def selected(runs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
