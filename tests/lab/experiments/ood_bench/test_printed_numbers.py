@@ -49,6 +49,10 @@ def test_the_accuracies_by_both_rules(text: str, root: Path) -> None:
     ) in text
 
 
+def test_the_hours(text: str, root: Path) -> None:
+    assert f"The runs took {runs(root / 'results').wall_seconds.sum() / 3600:.1f} core-hours" in text
+
+
 def test_the_networks_near_guessing(text: str, oracle: pd.DataFrame) -> None:
     guessing = oracle.in_training[oracle.row.isin(GUESSING)]
     assert (
