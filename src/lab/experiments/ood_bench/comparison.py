@@ -33,7 +33,7 @@ def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
     """Return a line per row and rule, in per cent.
 
     ``trials`` counts the finished trials, ``accuracy`` is their mean and ``error`` its standard error, and
-    ``in_training`` is the mean accuracy of the same networks on held-out training data. From
+    ``in_training`` and ``in_training_error`` are those of the same networks on held-out training data. From
     DomainBed's printed error, which divides by the number of trials, we get theirs with one less. ``apart``
     is the difference to ``published`` in standard errors of the difference. ``verdict`` is ``pending``,
     ``not published``, or a result of ``judged``.
@@ -44,15 +44,16 @@ def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
     for key, row in ROWS.items():
         for rule in RULES:
             chosen = trials[(trials.row == key) & (trials.rule == rule)]
-            own = 100 * chosen.accuracy
+            own, in_training = 100 * chosen.accuracy, 100 * chosen.in_training
             known = (row.theirs, rule) in theirs.index
             line = {
                 "row": key,
                 "rule": rule,
                 "trials": len(own),
                 "accuracy": own.mean(),
-                "in_training": 100 * chosen.in_training.mean(),
-                "error": own.std() / math.sqrt(len(own)) if len(own) > 1 else math.nan,
+                "error": _error(own),
+                "in_training": in_training.mean(),
+                "in_training_error": _error(in_training),
                 "published": float(theirs.accuracy[row.theirs, rule]) if known else math.nan,
                 "published_error": float(theirs.standard_error[row.theirs, rule]) if known else math.nan,
             }
@@ -63,6 +64,10 @@ def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
     verdict = pd.Series(map(judged, difference, error), table.index, dtype=object)
     verdict = verdict.mask(table.published.isna(), "not published").mask(table.trials < N_TRIALS, "pending")
     return table.assign(apart=difference / error.where(error > 0), verdict=verdict)
+
+
+def _error(values: pd.Series) -> float:
+    return float(values.std() / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 def judged(difference: float, error: float) -> str:

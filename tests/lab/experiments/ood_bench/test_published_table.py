@@ -140,7 +140,7 @@ def test_an_unfinished_study_shows_what_is_there(done: tuple[str, ...], tmp_path
     assert table.method.iloc[-1] == words
     assert (table["test-domain validation (oracle)"] == "pending").sum() == len(ROWS) - len(done)
     assert (table["training-domain validation"] == "12.0 ± 0.6").sum() == len(done)
-    assert (table[ood_bench.IN_TRAINING] == "50.0").sum() == len(done)
+    assert (table[ood_bench.IN_TRAINING] == "50.0 ± 0.0").sum() == len(done)
     panels = ood_bench.draw(tmp_path).axes
     assert len(panels) == (2 if done else 1)
     if done:

@@ -64,7 +64,8 @@ def tabulate(results: Path) -> pd.DataFrame:
             label = LABELS[own.rule]
             line[label] = mean_and_error(own.accuracy, own.error) if own.trials else "pending"
             if own.rule == "test_domain":
-                line[IN_TRAINING] = f"{own.in_training:.1f}" if own.trials else "pending"
+                of_same = mean_and_error(own.in_training, own.in_training_error)
+                line[IN_TRAINING] = of_same if own.trials else "pending"
             if not math.isnan(own.published):
                 line[f"{label}, published"] = mean_and_error(own.published, own.published_error)
                 line[f"{label}, apart"] = f"{own.apart:.1f}: {own.verdict}"
