@@ -12,6 +12,9 @@ import pandas as pd
 
 from lab.configuration.drawn import N_DRAWS
 
+N_TRIALS = 3
+"""The number of trials of each method, as in OoD-Bench. A trial is ``N_DRAWS`` draws of the options."""
+
 
 def _best_evaluation(curve: pd.DataFrame) -> pd.Series:
     """Return the first evaluation that is best on the held-out tenth of the training environments."""
@@ -22,8 +25,6 @@ def _last_evaluation(curve: pd.DataFrame) -> pd.Series:
     """Return the last evaluation."""
     return curve.iloc[-1]
 
-
-N_TRIALS = 3
 
 RULES: dict[str, tuple[str, Callable[[pd.DataFrame], pd.Series]]] = {
     "training_domain": ("validation/accuracy", _best_evaluation),
@@ -59,18 +60,12 @@ METHODS = {
 
 def with_trials(table: pd.DataFrame) -> pd.DataFrame:
     """Return runs or evaluations with ``row``, the key of their method, ``trial`` and ``draw``."""
-    keys = [] if table.empty else [_method_of(run) for _, run in table.iterrows()]
-    return table.assign(row=keys, trial=table.seed // N_DRAWS, draw=table.seed % N_DRAWS)
-
-
-def _method_of(run: pd.Series) -> str:
-    name = str(run.aggregator)
-    if name != "and_mask":
-        return name
-    if run.gradients == "per_example":
-        return "example_and_mask"
+    masked = table.aggregator == "and_mask"
+    over_examples = masked & (table.gradients == "per_example")
     # pandas reads truth values as text if the table has rows without one.
-    return "rescaled_and_mask" if str(run["aggregator.rescale"]) == "True" else name
+    rescaled = masked & (table["aggregator.rescale"].astype(str) == "True")
+    keys = table.aggregator.mask(rescaled, "rescaled_and_mask").mask(over_examples, "example_and_mask")
+    return table.assign(row=keys, trial=table.seed // N_DRAWS, draw=table.seed % N_DRAWS)
 
 
 def selected(runs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.drawn_trials import N_TRIALS, RULES, selected
-from lab.experiments.ood_bench.results import PUBLISHED, ROWS, curves, published, runs
+from lab.experiments.drawn_trials import METHODS, N_TRIALS, RULES, selected
+from lab.experiments.ood_bench.results import PUBLISHED, THEIRS, curves, published, runs
 
 MOST = 2.78
 """The largest difference, in standard errors of the difference, with which a row agrees.
@@ -41,21 +41,22 @@ def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
     trials = selected(runs(results), curves(results))
     theirs = published(numbers).set_index(["algorithm", "selection"])
     lines = []
-    for key, row in ROWS.items():
+    for key in METHODS:
+        name = THEIRS.get(key, "")
         for rule in RULES:
             chosen = trials[(trials.row == key) & (trials.rule == rule)]
             own, in_training = 100 * chosen.accuracy, 100 * chosen.in_training
-            known = (row.theirs, rule) in theirs.index
+            known = (name, rule) in theirs.index
             line = {
                 "row": key,
                 "rule": rule,
                 "trials": len(own),
                 "accuracy": own.mean(),
-                "error": _error(own),
+                "error": own.sem(),
                 "in_training": in_training.mean(),
-                "in_training_error": _error(in_training),
-                "published": float(theirs.accuracy[row.theirs, rule]) if known else math.nan,
-                "published_error": float(theirs.standard_error[row.theirs, rule]) if known else math.nan,
+                "in_training_error": in_training.sem(),
+                "published": float(theirs.accuracy[name, rule]) if known else math.nan,
+                "published_error": float(theirs.standard_error[name, rule]) if known else math.nan,
             }
             lines.append(line)
     table = pd.DataFrame(lines)
@@ -64,10 +65,6 @@ def compared(results: Path, numbers: Path = PUBLISHED) -> pd.DataFrame:
     verdict = pd.Series(map(judged, difference, error), table.index, dtype=object)
     verdict = verdict.mask(table.published.isna(), "not published").mask(table.trials < N_TRIALS, "pending")
     return table.assign(apart=difference / error.where(error > 0), verdict=verdict)
-
-
-def _error(values: pd.Series) -> float:
-    return float(values.std() / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 def judged(difference: float, error: float) -> str:

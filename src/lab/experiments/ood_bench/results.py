@@ -1,13 +1,12 @@
-"""The rows of the table, our runs, and the published numbers to compare them with."""
+"""The algorithms of the table, our runs, and the published numbers to compare them with."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
-from lab.experiments.drawn_trials import METHODS, with_trials
+from lab.experiments.drawn_trials import with_trials
 from lab.figures.pending import read_curves, read_done
 
 FOLDER, STUDY = Path("ood_bench"), "protocol"
@@ -15,18 +14,11 @@ FOLDER, STUDY = Path("ood_bench"), "protocol"
 PUBLISHED = Path(__file__).parent / "shipped" / "ye2022_colored_mnist.csv"
 """The published numbers (Ye et al., CVPR 2022, arXiv 2106.03721), if someone has read and typed them in.
 
-The columns are ``algorithm`` (a name of ``Row.theirs``), ``selection`` (a key of ``drawn_trials.RULES``),
+The columns are ``algorithm`` (a name in ``THEIRS``), ``selection`` (a key of ``drawn_trials.RULES``),
 ``accuracy`` and ``standard_error``, both in per cent as printed. No copy of the table could be read when this
 was written, and no number is taken from memory. So the file is not here.
 """
 COLUMNS = ("algorithm", "selection", "accuracy", "standard_error")
-
-
-class Row(NamedTuple):
-    """A row of the table: our name of a method, and DomainBed's name if OoD-Bench's table has it."""
-
-    label: str
-    theirs: str = ""
 
 
 THEIRS = {
@@ -42,8 +34,7 @@ THEIRS = {
     "mldg": "MLDG",
     "rsc": "RSC",
 }
-ROWS = {key: Row(label, THEIRS.get(key, "")) for key, label in METHODS.items()}
-"""The rows by their keys."""
+"""DomainBed's names of the methods that OoD-Bench's table has, by our keys (``drawn_trials.METHODS``)."""
 
 NOT_HERE = ("ARM", "SagNet", "DANN", "MTL", "ERDG")
 """Algorithms of OoD-Bench's table that the project does not have; ``docs/ood_bench.md`` says why."""

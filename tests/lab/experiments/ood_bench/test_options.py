@@ -10,7 +10,7 @@ import torch
 from lab.configuration.compose import compose_config, compose_experiment, compose_run
 from lab.configuration.resolve import resolve, run_name
 from lab.environment_task import EnvironmentTask
-from lab.experiments.ood_bench.results import ROWS
+from lab.experiments.drawn_trials import METHODS
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.study.study_file import load_study
 
@@ -66,7 +66,7 @@ def methods_of_the_study() -> list[tuple[str, ...]]:
 
 
 def test_the_study_has_every_row() -> None:
-    assert len(methods_of_the_study()) == len(ROWS)
+    assert len(methods_of_the_study()) == len(METHODS)
 
 
 @pytest.mark.parametrize("overrides", methods_of_the_study(), ids=" ".join)

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from docs.page_text import tenths, word
-from lab.experiments.drawn_trials import N_TRIALS, RULES, selected
+from lab.experiments.drawn_trials import METHODS, N_TRIALS, RULES, selected
 from lab.experiments.ood_bench.comparison import compared, mean_and_error
-from lab.experiments.ood_bench.results import ROWS, curves, runs
+from lab.experiments.ood_bench.results import curves, runs
 
 NAMED = ["irm_penalty", "example_and_mask", "late_v_rex", "mmd", "iga"]
 GUESSING = ["irm_penalty", "late_v_rex", "mmd", "iga"]
@@ -31,7 +31,7 @@ def from_to(shares: pd.Series) -> str:
 def test_the_accuracies_by_both_rules(text: str, root: Path) -> None:
     table = compared(root / "results").set_index(["rule", "row"])
     assert set(table.trials) == {N_TRIALS}
-    assert f"All {word(len(ROWS))} methods have {word(N_TRIALS)} trials" in text
+    assert f"All {word(len(METHODS))} methods have {word(N_TRIALS)} trials" in text
     train, oracle = (table.loc[rule] for rule in RULES)
     assert f"they have {from_to(train.accuracy / 100)} in the test" in text
     assert list(oracle.accuracy.nlargest(len(NAMED)).index) == NAMED
@@ -81,4 +81,4 @@ def test_the_networks_that_learned_something(text: str, oracle: pd.DataFrame) ->
 
 def _in_test(trials: pd.DataFrame) -> str:
     own = 100 * trials.accuracy
-    return mean_and_error(own.mean(), own.std() / len(own) ** 0.5)
+    return mean_and_error(own.mean(), own.sem())

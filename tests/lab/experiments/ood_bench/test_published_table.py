@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from lab.configuration.drawn import N_DRAWS
+from lab.experiments.drawn_trials import METHODS
 from lab.experiments.ood_bench.claims.published_table import N_PUBLISHED, claims, worst
 from lab.experiments.ood_bench.claims.published_table import verdict as verdict_of_table
 from lab.experiments.ood_bench.comparison import FLOOR, MOST, compared
 from lab.experiments.ood_bench.figures import ood_bench
-from lab.experiments.ood_bench.results import COLUMNS, FOLDER, NOT_HERE, ROWS, published
+from lab.experiments.ood_bench.results import COLUMNS, FOLDER, NOT_HERE, THEIRS, published
 
-THEIRS = [key for key, row in ROWS.items() if row.theirs]
 OPTIONS = {
     "rescaled_and_mask": ("and_mask", "vectorized", "True"),
     "and_mask": ("and_mask", "vectorized", "False"),
@@ -45,14 +45,14 @@ def write(results: Path, accuracies: dict[str, tuple[float, float, float]], pend
 
 
 def write_published(path: Path, numbers: dict[str, tuple[float, float]]) -> Path:
-    lines = [(ROWS[key].theirs, "test_domain", *pair) for key, pair in numbers.items()]
+    lines = [(THEIRS[key], "test_domain", *pair) for key, pair in numbers.items()]
     pd.DataFrame(lines, columns=list(COLUMNS)).to_csv(path, index=False)
     return path
 
 
 def test_the_table_has_sixteen_algorithms_and_no_number_from_memory() -> None:
     assert N_PUBLISHED == 16
-    assert not {row.theirs for row in ROWS.values()} & set(NOT_HERE)
+    assert not set(THEIRS.values()) & set(NOT_HERE)
     assert published().empty
 
 
@@ -91,13 +91,13 @@ def test_a_row_agrees_within_a_point_or_the_errors(
     [(0, f"in part: {len(THEIRS)} of 16 rows"), (5, "in part: 6 of 16 rows"), (6, "not reproduced")],
 )
 def test_the_claim_counts_the_rows(wrong: int, verdict: str, tmp_path: Path) -> None:
-    write(tmp_path, {key: (20 + i, 20 + i, 20 + i) for i, key in enumerate(ROWS)})
-    numbers = {key: (20.0 + i + 5 * (i < wrong), 0.1) for i, key in enumerate(ROWS) if ROWS[key].theirs}
+    write(tmp_path, {key: (20 + i, 20 + i, 20 + i) for i, key in enumerate(METHODS)})
+    numbers = {key: (20.0 + i + 5 * (i < wrong), 0.1) for i, key in enumerate(METHODS) if key in THEIRS}
     (claim,) = claims(tmp_path, write_published(tmp_path / "published.csv", numbers))
     assert claim.verdict == verdict
     assert claim.number == f"{len(THEIRS) - wrong} of {len(THEIRS)} rows agree"
     assert (
-        f"{ROWS['example_and_mask'].label} {20 + list(ROWS).index('example_and_mask')}.0 ± 0.0" in claim.ours
+        f"{METHODS['example_and_mask']} {20 + list(METHODS).index('example_and_mask')}.0 ± 0.0" in claim.ours
     )
 
 
@@ -124,7 +124,7 @@ def test_an_algorithm_is_as_good_as_its_worst_line() -> None:
 
 
 def test_without_published_numbers_the_claim_is_undecided(tmp_path: Path) -> None:
-    write(tmp_path, dict.fromkeys(ROWS, (20, 21, 22)))
+    write(tmp_path, dict.fromkeys(METHODS, (20, 21, 22)))
     (claim,) = claims(tmp_path, tmp_path / "nothing.csv")
     assert claim.kind == "undecided"
 
@@ -138,12 +138,12 @@ def test_an_unfinished_study_shows_what_is_there(done: tuple[str, ...], tmp_path
     assert claim.verdict == f"pending: {words}"
     table = ood_bench.tabulate(tmp_path)
     assert table.method.iloc[-1] == words
-    assert (table["test-domain validation (oracle)"] == "pending").sum() == len(ROWS) - len(done)
+    assert (table["test-domain validation (oracle)"] == "pending").sum() == len(METHODS) - len(done)
     assert (table["training-domain validation"] == "12.0 ± 0.6").sum() == len(done)
     assert (table[ood_bench.IN_TRAINING] == "50.0 ± 0.0").sum() == len(done)
     panels = ood_bench.draw(tmp_path).axes
     assert len(panels) == (2 if done else 1)
     if done:
-        assert [len(line.get_xdata()) for line in panels[0].lines[: len(ROWS)]] == [
-            3 if key in done else 0 for key in ROWS
+        assert [len(line.get_xdata()) for line in panels[0].lines[: len(METHODS)]] == [
+            3 if key in done else 0 for key in METHODS
         ]

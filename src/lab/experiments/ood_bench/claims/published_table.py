@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 
+from lab.experiments.drawn_trials import METHODS
 from lab.experiments.ood_bench.comparison import compared, mean_and_error
-from lab.experiments.ood_bench.results import FOLDER, NOT_HERE, PUBLISHED, ROWS, STUDY, runs
+from lab.experiments.ood_bench.results import FOLDER, NOT_HERE, PUBLISHED, STUDY, THEIRS, runs
 from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs, progress_in_words
 from lab.figures.style import data_sources
 
 NO_TRIAL = "No trial has all its draws yet, so there is no accuracy to compare."
-N_PUBLISHED = sum(bool(row.theirs) for row in ROWS.values()) + len(NOT_HERE)
+N_PUBLISHED = len(THEIRS) + len(NOT_HERE)
 
 
 def claims(results: Path, numbers: Path = PUBLISHED) -> list[Claim]:
@@ -75,7 +76,7 @@ def verdict(agree: int, are_open: int, known: int, published: int) -> str:
 def _ours(table: pd.DataFrame, done: pd.DataFrame) -> str:
     some = table[(table.rule == "test_domain") & (table.trials > 0)]
     each = ", ".join(
-        f"{ROWS[line.row].label} {mean_and_error(line.accuracy, line.error)}" for _, line in some.iterrows()
+        f"{METHODS[line.row]} {mean_and_error(line.accuracy, line.error)}" for _, line in some.iterrows()
     )
     words = f"Test accuracy in %, selected on the test domain (oracle): {each}." if each else NO_TRIAL
     return f"{words} The data are {data_sources(done)}."

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lab.experiments.drawn_trials import RULES, selected
+from lab.experiments.drawn_trials import METHODS, RULES, selected
 from lab.experiments.ood_bench.comparison import compared, mean_and_error
-from lab.experiments.ood_bench.results import FOLDER, ROWS, STUDY, curves, runs
+from lab.experiments.ood_bench.results import FOLDER, STUDY, THEIRS, curves, runs
 from lab.figures.pending import pending_figure, progress_in_words
 from lab.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
@@ -34,18 +34,18 @@ def draw(results: Path) -> Figure:
     figure = new_figure(n_columns=2, width=3.6, height=4.6)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, rule in zip(panels, RULES, strict=True):
-        for place, key in enumerate(ROWS):
+        for place, key in enumerate(METHODS):
             own = trials[(trials.row == key) & (trials.rule == rule)].accuracy
             axes.plot(own, [place] * len(own), "o", color=COLORS[key], alpha=0.8)
         theirs = table[table.rule == rule].published / 100
-        axes.plot(theirs, range(len(ROWS)), "D", mfc="white", color=GREY, label="published")
+        axes.plot(theirs, range(len(METHODS)), "D", mfc="white", color=GREY, label="published")
         for known in (BY_COLOUR, CONSTANT, BY_DIGIT):
             axes.axvline(known, color=GREY, lw=0.8, ls=":")
         axes.set_title(LABELS[rule], fontsize=10)
         axes.set_xlabel("test accuracy")
         axes.set_xlim(0, 0.85)
-    panels[0].set_yticks(range(len(ROWS)), [row.label for row in ROWS.values()])
-    panels[0].set_ylim(len(ROWS) - 0.5, -0.5)
+    panels[0].set_yticks(range(len(METHODS)), list(METHODS.values()))
+    panels[0].set_ylim(len(METHODS) - 0.5, -0.5)
     about = "a mark per trial, the best of 20 draws; dotted: by colour, one class for all, by digit"
     stamp(figure, f"{about};\ndata: {'; '.join(filter(None, [data_sources(done), words]))}")
     return figure
@@ -58,8 +58,8 @@ def tabulate(results: Path) -> pd.DataFrame:
     """
     table = compared(results)
     lines = []
-    for key, row in ROWS.items():
-        line = {"method": row.label, "in OoD-Bench": row.theirs}
+    for key, method in METHODS.items():
+        line = {"method": method, "in OoD-Bench": THEIRS.get(key, "")}
         for _, own in table[table.row == key].iterrows():
             label = LABELS[own.rule]
             line[label] = mean_and_error(own.accuracy, own.error) if own.trials else "pending"
