@@ -41,21 +41,29 @@ def product_basis(model: nn.Module, pairs: Iterable[tuple[str, str]] | None = No
 
     Raises:
         UserError: there is no pair, a pair is not as above, is frozen in part or of half precision, ``A`` has
-            dependent rows, or ``.grad`` was added to and not overwritten.
+            dependent rows, a parameter has changed inside the block, or ``.grad`` was added to and not
+            overwritten.
     """
     found = (_change(pair) for pair in pairs_of(model, pairs))
     changes = [one for one in found if one is not None]
     before = [(p, p.data, p.grad, _version(p.grad)) for one in changes for p in one.pair_of_parameters]
+    given = [value.clone() for one in changes for value in (one.inner, one.outer)]
     try:
         for one in changes:
             one.pair.inner.data, one.pair.outer.data = one.inner, one.outer
         yield
+        moved = any(not torch.equal(p, value) for (p, *_), value in zip(before, given, strict=True))
     finally:
         for p, values, _, _ in before:
             p.data = values
         fresh = {p for p, _, gradient, _ in before if p.grad is not gradient}
         for one in changes:
             one.put_back(fresh)
+    if moved:
+        raise UserError(
+            "parameters have changed inside product_basis, which puts them back at its end, so the change "
+            "would be lost: make the optimizer's step, and load a state, after the block"
+        )
     for p, _, gradient, version in before:
         _check_not_added_to(p, gradient, version)
 

@@ -111,3 +111,16 @@ def test_a_second_block_without_a_step_warns() -> None:
         backward(model, F.mse_loss, inputs, targets, AndMask(0.5))
     with pytest.warns(UserWarning, match="overwrites the gradients"), product_basis(model):
         backward(model, F.mse_loss, inputs + 1, targets, AndMask(0.5))
+
+
+def test_a_step_that_the_end_of_the_block_would_take_back() -> None:
+    model, (inputs, targets) = layer(), batch()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with (
+        pytest.raises(UserError, match=r"changed inside product_basis.* after the block"),
+        product_basis(model),
+    ):
+        backward(model, F.mse_loss, inputs, targets, AndMask(0.5))
+        optimizer.step()
+    for p, other in zip(model.parameters(), layer().parameters(), strict=True):
+        assert torch.equal(p, other)

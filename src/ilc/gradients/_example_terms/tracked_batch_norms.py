@@ -15,6 +15,7 @@ from ilc.gradients._example_terms.batch_norm import BatchNormRecord, TrackedBatc
 from ilc.gradients._example_terms.batch_norm_correction import BatchNormCorrection
 from ilc.gradients._example_terms.rules import BELOW_BATCH_NORM, RULES
 from ilc.gradients._example_terms.terms import ExampleTerms, undivided
+from ilc.gradients._example_terms.used_elsewhere import Detours, note_detour
 
 _REMEDY = (
     "use gradients='per_example_loss' (exact, but one backward pass per example), use 'per_example_share' "
@@ -49,7 +50,11 @@ def track_batch_norms(
 
 
 class TrackedBatchNorms:
-    """The BatchNorms of one pass, and for each layer that feeds one, which BatchNorm that is."""
+    """The BatchNorms of one pass, and for each layer that feeds one, which BatchNorm that is.
+
+    Attributes:
+        detours: the ways around these BatchNorms.
+    """
 
     def __init__(self, model: nn.Module, collect: Collect, starts: list[GradientEdge]) -> None:
         self._model, self._collect = model, collect
@@ -58,6 +63,7 @@ class TrackedBatchNorms:
             layer: f"{name or 'the model'} ({type(layer).__name__})" for name, layer in model.named_modules()
         }
         self._called: set[nn.Module] = set()
+        self.detours: Detours = {}
         self._layer_of_node: dict[Node, nn.Module] = {}
         self._all: list[TrackedBatchNorm] = []
         self._fed_by: dict[nn.Module, TrackedBatchNorm] = {}
@@ -120,7 +126,9 @@ class TrackedBatchNorms:
         else:
             self._starts.extend(get_gradient_edge(p) for p in layer.parameters() if p.requires_grad)
         self._all.append(one)
-        return one.replacing(layer, x)
+        replaced = one.replacing(layer, x)
+        note_detour(self.detours, x, replaced)
+        return replaced
 
     def _feeder_of(self, layer: nn.Module, x: Tensor) -> nn.Module:
         """The layer whose output is the input ``x`` of this BatchNorm."""
@@ -189,5 +197,6 @@ class TrackedBatchNorms:
     def forget(self) -> None:
         """Release the graph, whose hooks hold on to this object."""
         self._layer_of_node.clear()
+        self.detours.clear()
         self._all.clear()
         self._fed_by.clear()

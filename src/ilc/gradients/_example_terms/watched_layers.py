@@ -13,6 +13,7 @@ from torch.utils.hooks import RemovableHandle
 from ilc.errors import UserError
 from ilc.gradients._compiled_models import check_as_written
 from ilc.gradients._example_terms.rules import RULES
+from ilc.gradients._example_terms.used_elsewhere import Detours, note_detour
 
 Collect = Callable[[nn.Module, Tensor, Tensor], None]
 Layers = dict[nn.Module, dict[str, str]]
@@ -59,11 +60,16 @@ def _is_trained(layer: nn.Module) -> bool:
 
 
 class Calls:
-    """Which layers were called as their rule expects: once, with a row for each example."""
+    """Which layers were called as their rule expects: once, with a row for each example.
+
+    Attributes:
+        detours: the ways around these layers.
+    """
 
     def __init__(self, layers: Layers, n: int | None, collect: Collect, starts: list[GradientEdge]) -> None:
         self._layers, self._n, self._collect, self._starts = layers, n, collect, starts
         self._called: dict[nn.Module, bool] = {}
+        self.detours: Detours = {}
         self._handles: list[RemovableHandle] = [layer.register_forward_hook(self._watch) for layer in layers]
 
     def followed(self, layer: nn.Module) -> bool:
@@ -92,6 +98,7 @@ class Calls:
         if not given.requires_grad:
             # The edge is kept instead of the tensor, because the network may change the tensor in place.
             self._starts.append(get_gradient_edge(output))
+        note_detour(self.detours, given, output)
         x = given.detach()
 
         def reached(delta: Tensor) -> None:
@@ -123,5 +130,7 @@ def watched(layers: Layers, n: int | None, collect: Collect, starts: list[Gradie
     try:
         yield calls
     finally:
-        starts.clear()  # The edges keep the graph alive, whose hooks keep this list alive.
+        # The edges keep the graph alive, whose hooks keep this list and the calls alive.
+        starts.clear()
+        calls.detours.clear()
         calls.end()

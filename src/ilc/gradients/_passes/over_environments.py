@@ -31,8 +31,10 @@ def one_environment(
 ) -> Callable[..., Any]:
     """The loss of one environment as a function of parameters, buffers, inputs and targets.
 
-    The function also returns the detached risk and penalty, and the buffers after the pass.
+    The function also returns the detached risk and penalty, the buffers after the pass, and the loss again,
+    for ``check_nothing_left_out``.
     """
+    step = _Step(model, loss_fn)
     frozen = {name: p for name, p in model.named_parameters() if not p.requires_grad}
     # Each module occurs once even if it has several names. Swapped twice, it would not be put back.
     names: dict[int, list[str]] = {}
@@ -45,17 +47,50 @@ def one_environment(
 
     def losses(
         trainable: dict[str, Tensor], state: dict[str, Tensor], x: Values, y: Values
-    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
-        tensors = {**frozen, **trainable, **state}
-        tensors = {name: tensors[every[0]] for every in names.values() for name in every}
-        outputs = as_autocast_would(functional_call(model, tensors, *arguments_of(x), tie_weights=False))
-        loss, risk, penalty = check(value_of(loss_fn, outputs, y))
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor], Tensor]]:
+        every_tensor = {**frozen, **trainable, **state}
+        tensors = {_IN_STEP + name: every_tensor[every[0]] for every in names.values() for name in every}
+        value = functional_call(step, tensors, (x, y), tie_weights=False)
+        loss, risk, penalty = check(value)
         for every in shared:
-            check_still_one({name: tensors[name] for name in every})
+            check_still_one({name: tensors[_IN_STEP + name] for name in every})
         # functional_call has put new values into the dictionary, whether written in place or assigned.
-        return loss, (risk.detach(), penalty.detach(), {name: tensors[name].detach() for name in state})
+        after = {name: tensors[_IN_STEP + name].detach() for name in state}
+        return loss, (risk.detach(), penalty.detach(), after, loss)
 
     return losses
+
+
+class _Step(nn.Module):
+    """Model and loss in one call, so that a loss that reaches into the model finds the same parameters."""
+
+    def __init__(self, model: nn.Module, loss_fn: ObjectiveFunction) -> None:
+        super().__init__()
+        self.model, self._loss = model, (loss_fn,)  # A module in a tuple is no part of this one.
+
+    def __call__(self, x: Values, y: Values) -> Any:  # No hook for all modules is called for this one.
+        arguments, keywords = arguments_of(x)
+        return value_of(self._loss[0], as_autocast_would(self.model(*arguments, **keywords)), y)
+
+
+_IN_STEP = "model."
+
+
+class LeftOutError(UserError):
+    """Something that is differentiated reaches a risk in a way that ``torch.func`` leaves out."""
+
+
+def check_nothing_left_out(losses: Tensor) -> None:
+    """Raise LeftOutError if losses, whose parameters had no graph, have one all the same.
+
+    Args:
+        losses: as ``one_environment`` returns them beside the states.
+    """
+    if losses.requires_grad:
+        raise LeftOutError(
+            "the risk reaches a parameter in a way that torch.func leaves out, such as a list in which "
+            "model or loss keep parameters: use gradients='sequential'"
+        )
 
 
 def over_environments(
@@ -67,7 +102,7 @@ def over_environments(
     """
     state_axis = 0 if model.training else None
     # torch annotates out_dims as flat, but documents and accepts nested ones.
-    out_dims: Any = (0, (0, 0, state_axis))
+    out_dims: Any = (0, (0, 0, state_axis, 0))
     return vmap(
         function,
         in_dims=(0 if own_parameters else None, state_axis, 0, 0),

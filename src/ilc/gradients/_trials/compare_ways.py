@@ -9,7 +9,9 @@ import torch
 from torch import nn
 
 from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
+from ilc.gradients._passes.over_environments import LeftOutError
 from ilc.gradients._tensor_tree import TensorTree
+from ilc.gradients._trials.mixed_environments import environments_mix
 from ilc.gradients._trials.reference_loop import ReferenceRows, reference_row, rounding_decides
 from ilc.gradients._trials.tolerance import COMPARED_SUMS, Tolerance, first_difference
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
@@ -58,11 +60,12 @@ def first_right_way(
     *faster, by_func = ways
     try:
         differs = difference(by_func)
-    except Exception:
+    except Exception as error:
         # The step itself will report the error, such as a branch on the data. Layers would not show it.
         # Models that take nests, as those of transformers do, mostly have such branches, so they go on.
-        if isinstance(rows.inputs, TensorTree):
-            return Comparison(sequential, [], said=_NOT_BY_FUNC)
+        left_out = isinstance(error, LeftOutError)
+        if left_out or isinstance(rows.inputs, TensorTree):
+            return Comparison(sequential, [], said=_LEFT_OUT if left_out else _NOT_BY_FUNC)
         return Comparison(by_func, [])
     reasons: list[str] = []
     right = None
@@ -72,6 +75,9 @@ def first_right_way(
         except Exception as error:  # ``torch.func`` may still be able to go on where this way stops.
             mixed_up = isinstance(error, NotByExamplesError)
             reasons.append(_FIRST_AXIS if mixed_up else _other_gradient("a layer"))
+            continue
+        if name is None and environments_mix(model, loss_fn, rows.inputs, rows.targets, passes):
+            reasons.append(_MIXED)
             continue
         if name is None:
             right = way
@@ -91,7 +97,9 @@ def first_right_way(
     return Comparison(sequential, reasons, by_layers, said)
 
 
+_LEFT_OUT = "takes one environment after another, because torch.func leaves out a part of the gradient"
 _NOT_BY_FUNC = "one environment after another, as torch.func cannot follow the model"
+_MIXED = "the risk of an environment depends on what layers compute for another one"
 _FIRST_AXIS = "a layer's first axis is not the examples"
 
 

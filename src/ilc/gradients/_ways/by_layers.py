@@ -20,6 +20,7 @@ from ilc.gradients._environment import (
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
+from ilc.gradients._example_terms.used_elsewhere import reached
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._example_terms.watched_uses import Collect
 from ilc.gradients._passes.calls import outputs_of, value_of
@@ -79,11 +80,25 @@ def terms_of_environments(
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
         if missing := trainable_parameters(model).keys() - calls.followed_names():
             raise NoLayerError(min(missing))
-        each = vmap(lambda out, y: scalar_objective(value_of(loss_fn, out, y)), randomness="different")
-        objectives: Objective = each(_by_environment(outputs, shape), targets)
-        checked_risk(objectives.loss.sum())
+        objectives = losses_of_environments(loss_fn, outputs, targets, shape)
+        risk = checked_risk(objectives.loss.sum())
+        if elsewhere := reached(risk, calls.detours, trainable_parameters(model)):
+            raise NoLayerError(min(elsewhere))
         if starts:  # Without any, no layer is trained.
-            torch.autograd.grad(objectives.loss.sum(), starts, allow_unused=True)
+            torch.autograd.grad(risk, starts, allow_unused=True)
+    return objectives
+
+
+def losses_of_environments(
+    loss_fn: ObjectiveFunction, outputs: Tensor, targets: Values, shape: torch.Size
+) -> Objective:
+    """The objectives ``[E]`` of outputs ``[E * N, ...]`` of one pass, where ``shape`` is ``[E, N]``.
+
+    Raises:
+        NotByExamplesError: the outputs have another first axis.
+    """
+    each = vmap(lambda out, y: scalar_objective(value_of(loss_fn, out, y)), randomness="different")
+    objectives: Objective = each(_by_environment(outputs, shape), targets)
     return objectives
 
 
@@ -105,7 +120,7 @@ def known_answers(model: nn.Module) -> dict[object, bool]:
 
 
 class NoLayerError(Exception):
-    """A parameter belongs to no layer with a rule, or to a layer that is used twice or not at all."""
+    """A parameter belongs to no layer with a rule, to one that is used twice or not, or has another use."""
 
 
 class NotByExamplesError(Exception):

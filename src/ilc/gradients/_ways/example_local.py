@@ -16,6 +16,7 @@ from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
 from ilc.gradients._example_terms.tracked_batch_norms import track_batch_norms
+from ilc.gradients._example_terms.used_elsewhere import reached
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
@@ -90,6 +91,8 @@ def example_local(
         else:
             terms, correction = below_batch_norm
         for key, name in layers[layer].items():
+            if name not in followed:
+                continue
             of_weight = correction if key == "weight" else None
             statistics[name] = summed(terms[key], trainable[name], n, also, of_weight)
 
@@ -116,6 +119,7 @@ def example_local(
         calls.end()
         tracked.end()
         followed = calls.followed_names().union(*(names.values() for names in batch_norms.values()))
+        followed -= reached(objectives.loss, {**calls.detours, **tracked.detours}, trainable)
         tracked.check_followed(followed)
         risk = objectives.loss.sum()
         totals = _batch_gradients(risk, list(trainable.values()), n)

@@ -120,7 +120,7 @@ def _at_once(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Losses with their graph, risks and penalties ``[E]``, by ``torch.func.vmap``."""
     each = over_environments(one_environment(model, loss_fn, scalar_objective), model, bool(copies))
-    losses, (risks, penalties, state) = each(
+    losses, (risks, penalties, state, _) = each(
         copies or trainable_parameters(model), state_of(model, len(inputs)), inputs, targets
     )
     if model.training:

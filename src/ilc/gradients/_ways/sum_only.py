@@ -17,6 +17,7 @@ from ilc.gradients._environment import (
     trainable_parameters,
 )
 from ilc.gradients._passes.over_environments import (
+    check_nothing_left_out,
     keep_mean_of_buffers,
     one_environment,
     over_environments,
@@ -63,11 +64,14 @@ def sum_only_by_func(
 
     def of_all(
         trainable: dict[str, Tensor], x: Values, y: Values
-    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor]]]:
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, dict[str, Tensor], Tensor]]:
         losses, seen = each(trainable, state_of(model, len(x)), x, y)
         return checked_risk(losses.sum() / divisor), seen
 
-    gradients, (risks, penalties, state) = grad(of_all, has_aux=True)(parameters, inputs, targets)
+    gradients, (risks, penalties, state, losses) = grad(of_all, has_aux=True)(
+        parameters, inputs.detach(), targets.detach()
+    )
+    check_nothing_left_out(losses)
     if model.training:
         keep_mean_of_buffers(model, [state])
     statistics = {

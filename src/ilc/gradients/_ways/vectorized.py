@@ -13,6 +13,7 @@ from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
 from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients._passes.over_environments import (
+    check_nothing_left_out,
     keep_mean_of_buffers,
     one_environment,
     over_environments,
@@ -63,10 +64,11 @@ def by_vmap(
     statistics = {name: GradientStatistics.zeros(p, also) for name, p in parameters.items()}
     risks, penalties, states = [], [], []
     n_passes = _passes(parameters, inputs)
-    xs: Sequence[Values] = inputs.tensor_split(n_passes)
-    ys: Sequence[Values] = targets.tensor_split(n_passes)
+    xs: Sequence[Values] = inputs.detach().tensor_split(n_passes)
+    ys: Sequence[Values] = targets.detach().tensor_split(n_passes)
     for x, y in zip(xs, ys, strict=True):
-        gradients, (risk, penalty, state) = differentiate(parameters, state_of(model, len(x)), x, y)
+        gradients, (risk, penalty, state, losses) = differentiate(parameters, state_of(model, len(x)), x, y)
+        check_nothing_left_out(losses)
         for name, gradient in gradients.items():
             statistics[name].add_(gradient)
         risks.append(risk)

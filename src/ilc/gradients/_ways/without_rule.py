@@ -13,6 +13,7 @@ from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 from ilc.aggregators import GradientStatistics
 from ilc.gradients._example_terms.outline import SHOWS_SHAPES, Axes, Outline, example_axes, operations
 from ilc.gradients._example_terms.parameter_uses import Use, uses_of
+from ilc.gradients._example_terms.used_elsewhere import around_the_model, reached
 from ilc.gradients._example_terms.watched_uses import Collect, WatchedUses
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.graph import check_graph
@@ -81,6 +82,7 @@ def votes_without_rule(
     known, n = routes(model, loss_fn), len(losses)
     if parameters:
         check_graph(losses, model)
+        known.need_passes(reached(losses, around_the_model(outputs), parameters), "the loss itself uses them")
     by_uses = {name: p for name, p in parameters.items() if name not in known.passes}
     uses: dict[str, list[Use]] = {}
     if by_uses:
