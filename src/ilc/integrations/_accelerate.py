@@ -44,6 +44,10 @@ class EnvironmentVotes:
         """What ``ilc.backward`` returns, for the last update; None before the first."""
         return self._update.result
 
+    def _begin(self) -> None:
+        """Give up environments that were collected for an update that has not come, and begin a new one."""
+        self._update = Update(self._update.aggregator)
+
     def backward(
         self,
         model: nn.Module,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from torch import Tensor
 
@@ -15,8 +16,24 @@ from ilc.gradients._ways.of_losses import Loss
 from ilc.integrations._scaled import scaled
 from ilc.integrations._update import Update
 
+
+@dataclass
+class _InFit:
+    """The updates of one call of ``Trainer.fit``.
+
+    Attributes:
+        update: that under way.
+        optimizer: one that every call makes anew, by which the call is known.
+        voted: whether environments voted since Lightning's last backward pass.
+    """
+
+    update: Update
+    optimizer: ref[Any]
+    voted: bool = False
+
+
 # An attribute that differs from step to step would look like a change of the model.
-_updates: WeakKeyDictionary[Any, Update] = WeakKeyDictionary()
+_fits: WeakKeyDictionary[Any, _InFit] = WeakKeyDictionary()
 
 
 class EnvironmentModule:
@@ -44,7 +61,7 @@ class EnvironmentModule:
     @property
     def result(self) -> BackwardResult | None:
         """What ``ilc.backward`` returns, for the last update; None before the first."""
-        return _updates[self].result if self in _updates else None
+        return _fits[self].update.result if self in _fits else None
 
     def vote(
         self: Any,
@@ -65,19 +82,26 @@ class EnvironmentModule:
             The mean of the risks, detached: what ``training_step`` returns.
 
         Raises:
-            UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; there is no
+            UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; no backward pass of
+                Lightning followed the call before, as when ``training_step`` returned None; there is no
                 aggregator, or another one than at the beginning of the update, or one that cannot do with
                 scaled losses; another base class stands before this one; the module optimises by hand; or
                 the strategy is not that of one device.
         """
         self._check()
-        if self not in _updates:
-            _updates[self] = Update(self.aggregator)
-        _updates[self].change_to(self.aggregator)
+        now = self._in_fit()
+        if now.voted:
+            raise UserError(
+                "there were two batches for one training step, or training_step returned None after "
+                "self.vote: give all environments to one call, as lists or as inputs [E, N, ...], and leave out a "
+                "batch by returning None before self.vote"
+            )
+        now.update.change_to(self.aggregator)
         scaler = getattr(self.trainer.precision_plugin, "scaler", None)
         last = self._is_last()
         loss_fn = scaled(loss_fn, scaler, self.aggregator)
-        risks: Tensor = _updates[self].collect(self, loss_fn, inputs, targets, gradients, last=last)
+        risks: Tensor = now.update.collect(self, loss_fn, inputs, targets, gradients, last=last)
+        now.voted = True
         return risks.mean()
 
     def backward(self: Any, loss: Tensor, *args: Any, **kwargs: Any) -> None:
@@ -86,13 +110,22 @@ class EnvironmentModule:
         Raises:
             UserError: ``training_step`` did not let any environment vote.
         """
-        if self not in _updates or loss.requires_grad:
+        now = _fits.get(self)
+        if now is None or not now.voted or loss.requires_grad:
             raise UserError(
                 "training_step of an EnvironmentModule must return self.vote(loss_fn, inputs, targets), and "
                 "it returned a loss of its own, in which no environment can vote"
             )
+        now.voted = False
         if self._is_last():
-            _updates[self].fill()
+            now.update.fill()
+
+    def _in_fit(self: Any) -> _InFit:
+        """The updates of this call of ``Trainer.fit``; what an interrupted call has collected is given up."""
+        optimizer, before = self.trainer.optimizers[0], _fits.get(self)
+        if before is None or before.optimizer() is not optimizer:
+            _fits[self] = _InFit(Update(self.aggregator), ref(optimizer))
+        return _fits[self]
 
     def _is_last(self: Any) -> bool:
         """Whether an optimizer step follows this batch, by Lightning's own rule."""

@@ -60,6 +60,11 @@ class EnvironmentTrainer(Trainer):  # type: ignore[misc]
         """What ``ilc.backward`` returns, for the last update; None before the first."""
         return self._votes.result
 
+    def _inner_training_loop(self, *args: Any, **kwargs: Any) -> Any:
+        # An interrupted training may have collected environments of an update that will not come.
+        self._votes._begin()
+        return super()._inner_training_loop(*args, **kwargs)
+
     def training_step(
         self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: Tensor | int | None = None
     ) -> Tensor:

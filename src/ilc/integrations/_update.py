@@ -75,11 +75,6 @@ class Update:
         Raises:
             UserError: as for ``ilc.backward``, or as for ``ilc.accumulate`` with several calls.
         """
-        if self._alone is not None:
-            raise UserError(
-                "there were two batches for one training step: give all environments to one call, as lists "
-                "or as inputs [E, N, ...]"
-            )
         if last and self._votes is None:
             found = environment_gradients(model, loss_fn, inputs, targets, self.aggregator, gradients)
             self._alone = model, found

@@ -152,6 +152,27 @@ def test_the_aggregator_may_change_between_updates(lightning: Any) -> None:
     assert net.result.overall_kept_share == 1
 
 
+@pytest.mark.parametrize("together", [1, 3])
+def test_environments_of_an_interrupted_training_do_not_vote_in_the_next(
+    lightning: Any, together: int
+) -> None:
+    interrupted = []
+
+    def step(net: Any, x: Tensor, y: Tensor) -> Tensor:
+        risk: Tensor = net.vote(F.cross_entropy, x, y)
+        if not interrupted:
+            interrupted.append(True)
+            raise InterruptedError
+        return risk
+
+    net = module(lightning, step)
+    with pytest.raises(InterruptedError):
+        fit(lightning, net, accumulate_grad_batches=together)
+    ours = fit(lightning, net, accumulate_grad_batches=together)
+    expected = fit(lightning, module(lightning), accumulate_grad_batches=together)
+    assert torch.equal(flat(ours), flat(expected))
+
+
 def changed_within(net: Any, x: Tensor, y: Tensor) -> Tensor:
     risk = net.vote(F.cross_entropy, x, y)
     net.aggregator = Mean()
@@ -166,6 +187,10 @@ def voted_twice(net: Any, x: Tensor, y: Tensor) -> Tensor:
     return net.vote(F.cross_entropy, x, y) + net.vote(F.cross_entropy, x, y)
 
 
+def voted_for_nothing(net: Any, x: Tensor, y: Tensor) -> None:
+    net.vote(F.cross_entropy, x, y)
+
+
 def voted(net: Any, x: Tensor, y: Tensor) -> Tensor:
     return net.vote(F.cross_entropy, x, y)
 
@@ -175,6 +200,13 @@ def voted(net: Any, x: Tensor, y: Tensor) -> Tensor:
     [
         (loss_of_its_own, {}, {}, "must return self.vote"),
         (voted_twice, {}, {}, "there were two batches for one training step"),
+        (voted_twice, {}, {"accumulate_grad_batches": 3}, "there were two batches for one training step"),
+        (
+            voted_for_nothing,
+            {},
+            {"accumulate_grad_batches": 3},
+            "training_step returned None after self.vote",
+        ),
         (changed_within, {}, {"accumulate_grad_batches": 2}, "the aggregator has changed since the first"),
         (voted, {"aggregator": None}, {}, "Net has no aggregator: set aggregator ="),
         (voted, {"aggregator": AndMask}, {}, "must be an instance, got the class AndMask"),

@@ -166,6 +166,23 @@ def test_a_training_that_continues_ends_as_one_that_was_not_stopped(tmp_path: Pa
     assert not torch.equal(flat(list(first.model.parameters())), flat(list(second.model.parameters())))
 
 
+def test_environments_of_an_interrupted_training_do_not_vote_in_the_next(tmp_path: Path) -> None:
+    ours = trainer(tmp_path, per_device_train_batch_size=6, gradient_accumulation_steps=2)
+    votes = ours.training_step
+
+    def interrupted(*args: Any, **kwargs: Any) -> None:
+        votes(*args, **kwargs)
+        raise InterruptedError
+
+    ours.training_step = interrupted
+    with pytest.raises(InterruptedError):
+        ours.train()
+    ours.training_step = votes
+    ours.train()
+    assert ours.result.risks.shape == (4,)
+    assert_trained_alike(ours.model, plain_training(MASK))
+
+
 class Stream(IterableDataset[Any]):
     def __iter__(self) -> Any:
         return iter(DATA)
