@@ -93,8 +93,8 @@ class EnvironmentModule:
         if now.voted:
             raise UserError(
                 "there were two batches for one training step, or training_step returned None after "
-                "self.vote: give all environments to one call, as lists or as inputs [E, N, ...], and leave out a "
-                "batch by returning None before self.vote"
+                "self.vote: give all environments to one call, as lists or as inputs [E, N, ...], and leave "
+                "out a batch by returning None before self.vote"
             )
         now.update.change_to(self.aggregator)
         scaler = getattr(self.trainer.precision_plugin, "scaler", None)

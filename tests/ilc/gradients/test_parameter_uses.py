@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils import prune
 
 from ilc.aggregators import AndMask
 from ilc.errors import UserError
@@ -192,6 +193,26 @@ def test_equal_to_a_plain_loop(kind: str, way: str, n: int, same_as_loop: Callab
 @pytest.mark.parametrize("kind", ["positions from a table", "attention with time first", "tied"])
 def test_few_examples(kind: str, n: int, same_as_loop: Callable[..., None]) -> None:
     same_as_loop(make(kind), F.cross_entropy, *batch(n), "per_example")
+
+
+MADE_OF_OTHERS: dict[str, Callable[[nn.Module], nn.Module]] = {
+    "pruned": lambda layer: prune.random_unstructured(layer, "weight", 0.5),
+    "old weight norm": nn.utils.weight_norm,
+    "old spectral norm": nn.utils.spectral_norm,
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm.*is deprecated")
+@pytest.mark.parametrize("kind", MADE_OF_OTHERS)
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_a_layer_of_a_known_class_whose_weight_is_made_of_other_parameters(way: str, kind: str) -> None:
+    torch.manual_seed(1)
+    model = Model(MADE_OF_OTHERS[kind](nn.Linear(D, D))).double().eval()
+    found = environment_gradients(model, F.cross_entropy, *batch(5), AndMask(0.5), way)
+    exact = environment_gradients(model, F.cross_entropy, *batch(5), AndMask(0.5), "per_example_loss")
+    for name, one in exact.statistics.items():
+        torch.testing.assert_close(found.statistics[name].total, one.total, msg=name)
+        assert torch.equal(found.statistics[name].sign_sum, one.sign_sum), name
 
 
 class Squares(AndMask):

@@ -52,7 +52,9 @@ def layers_with_rules(model: nn.Module, without: Collection[str] = ()) -> Layers
 
 
 def _computes_as_its_class(layer: nn.Module) -> bool:
-    return type(layer) in RULES and "forward" not in vars(layer)
+    # Pruning, and the old weight_norm and spectral_norm, leave the class and make the weight of others.
+    own = layer._parameters.keys() <= {"weight", "bias"} and "weight" in layer._parameters
+    return type(layer) in RULES and own and "forward" not in vars(layer)
 
 
 def _is_trained(layer: nn.Module) -> bool:
