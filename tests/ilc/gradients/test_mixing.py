@@ -225,3 +225,30 @@ def test_a_second_use_of_a_weight_is_seen_however_small_its_effect(way: str) -> 
     F.cross_entropy(model(x.flatten(0, 1)), y.flatten(), reduction="sum").backward()  # type: ignore[no-untyped-call]
     for name, p in model.named_parameters():
         assert torch.allclose(found.statistics[name].total, p.grad, rtol=1e-3, atol=1e-5), name  # type: ignore[arg-type]
+
+
+class Sorting(nn.Module):
+    """Sorts its examples, as models do before ``pack_padded_sequence``, and puts them back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(D, 6), nn.Linear(6, C)
+
+    def forward(self, x: Tensor) -> Tensor:
+        order = x[:, 0].argsort(descending=True, stable=True)
+        hidden = self.last(self.first(x[order]).tanh())
+        result: Tensor = hidden[order.argsort()]
+        return result
+
+
+@pytest.mark.parametrize("first", ["sorted", "equal"])
+def test_rows_that_are_moved_in_a_later_batch_stay_in_their_environment(
+    first: str, same_as_loop: Callable[..., None]
+) -> None:
+    torch.manual_seed(0)
+    model, (inputs, targets) = Sorting().double(), (torch.randn(4, 5, D), torch.randint(0, C, (4, 5)))
+    inputs = inputs.double()
+    in_order = inputs.clone()
+    in_order[..., 0] = torch.arange(20, 0, -1).view(4, 5) if first == "sorted" else 1
+    for batch in (in_order, inputs):
+        same_as_loop(model, F.cross_entropy, batch, targets, "vectorized")

@@ -99,7 +99,7 @@ def first_right_way(
 
 _LEFT_OUT = "takes one environment after another, because torch.func leaves out a part of the gradient"
 _NOT_BY_FUNC = "one environment after another, as torch.func cannot follow the model"
-_MIXED = "the risk of an environment depends on what layers compute for another one"
+_MIXED = "layers may bring one environment's values into the risk of another one"
 _FIRST_AXIS = "a layer's first axis is not the examples"
 
 

@@ -1,12 +1,16 @@
-"""Whether the risk of an environment depends on what layers computed for another one, in one pass of all."""
+"""Whether environments may mix in one pass of all, by what layers computed or by rows in another order."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import BackwardCFunction
+from torch.autograd.graph import Node
 
+from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
@@ -17,10 +21,11 @@ from ilc.objectives import ObjectiveFunction
 def environments_mix(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
 ) -> bool:
-    """Whether a trained layer's rows for another environment reach the risk of the first one.
+    """Whether a trained layer's rows for another environment reach the risk of the first one, or may do so.
 
     Sums show this only if the effect is large. An auxiliary loss, which a router or a regulariser makes of
-    the whole batch, mostly has a small factor.
+    the whole batch, mostly has a small factor. A model that sorts its examples leaves them in their places
+    if they come sorted, so all operations count that can move rows.
     """
     shape = inputs.shape[:2]
     outputs: list[Tensor] = []
@@ -41,8 +46,19 @@ def environments_mix(
     finally:
         for handle in handles:
             handle.remove()
+    if any(_moves_rows(node) for node in operations(found)):
+        return True
     if not outputs or not first.requires_grad:
         return False
     gradients = torch.autograd.grad(first, outputs, allow_unused=True)
     others = [gradient[shape[1] :] for gradient in gradients if gradient is not None]
     return any(bool((rows.isfinite() & (rows != 0)).any()) for rows in others)
+
+
+_MOVES = re.compile("Index|Gather|Scatter|Sort|Topk|Take|MaskedSelect|Roll")
+"""Names of operations that put rows where numbers of the batch say."""
+
+
+def _moves_rows(node: Node) -> bool:
+    """Whether an operation can move rows; one that a user wrote can do anything."""
+    return isinstance(node, BackwardCFunction) or _MOVES.match(node.name()) is not None
