@@ -10,6 +10,7 @@ from torch import nn
 
 from ilc.aggregators import Aggregator
 from ilc.errors import UserError
+from ilc.gradients._passes.example_losses import check_losses
 from ilc.gradients._sharded import is_in_fsdp1, is_sharded
 from ilc.gradients._tensor_tree import Values, stacked
 from ilc.gradients._trials.state_between_environments import no_state_between_environments
@@ -134,6 +135,8 @@ class Attempt(NamedTuple):
             else nullcontext()
         )
         try:
+            if way == "per_example_loss":
+                check_losses(self.model, self.objective, x, y)
             with trial_passes(self.model, self.objective, x[0]), looked_at:
                 self.ways[way](self.model, self.objective, x, y)
         except Exception as error:
@@ -157,6 +160,12 @@ def explained(error: Exception, attempt: Attempt) -> Exception:
                 f"gradients={attempt.gradients!r} cannot handle this model or this risk "
                 f"({type(error).__name__}: {said[:160]}): use gradients={other!r}, which can handle both"
             )
+    if "through the graph a second time" in str(error):
+        return UserError(
+            "a pass needs the graph of an earlier pass, which is freed by then, as for a weight in "
+            "torch.nn.utils.parametrize.cached() or a tensor that the model keeps: let each pass compute it "
+            "anew, or detach it"
+        )
     if "modified by an inplace operation" in str(error):
         return UserError(
             "the model or the risk changes a tensor in place between two environments, although the "

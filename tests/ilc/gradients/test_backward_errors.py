@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils import parametrize
 
 from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
@@ -140,3 +141,17 @@ def test_a_mistake_of_the_model_itself_is_its_own_error(way: str) -> None:
     """No other way could do it, so none is recommended."""
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         backward(nn.Linear(4, 2), F.cross_entropy, X, Y, Mean(), way)
+
+
+class Tanh(nn.Module):
+    def forward(self, weight: Tensor) -> Tensor:
+        return weight.tanh()
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential", "per_example", "per_example_share"])
+def test_a_weight_that_is_computed_once_for_all_passes(way: str) -> None:
+    model = nn.Linear(3, 2)
+    parametrize.register_parametrization(model, "weight", Tanh())
+    inputs, targets = torch.randn(4, 1, 3), torch.randn(4, 1, 2)
+    with parametrize.cached(), pytest.raises(UserError, match="a pass needs the graph|leaves out"):
+        backward(model, nn.functional.mse_loss, inputs, targets, AndMask(0.5), way)

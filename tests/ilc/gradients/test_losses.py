@@ -198,3 +198,48 @@ def test_models_without_python(kind: str, way: str) -> None:
     backward(model, F.cross_entropy, *batch(way), aggregator_of(way), way)
     for ours, theirs in zip(jitted.parameters(), model.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+class WithVector(nn.Module):
+    """Returns a vector beside its rows, here of the length of the batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.prior = make(), nn.Parameter(torch.tensor([1.0, -2.0]))
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"logits": self.body(x), "prior": self.prior}
+
+
+@pytest.mark.parametrize("way", PER_EXAMPLE)
+def test_a_vector_as_long_as_the_batch_is_not_divided_among_the_examples(way: str) -> None:
+    def risk(outputs: dict[str, Tensor], targets: Tensor) -> Tensor:
+        return F.cross_entropy(outputs["logits"], targets) + outputs["prior"].square().sum()
+
+    with pytest.raises(UserError, match="use gradients='sequential'"):
+        backward(WithVector(), risk, *batch(way, e=2, n=1), AndMask(0.5), way)
+
+
+class Router(nn.Module):
+    """Keeps an auxiliary loss of the whole batch for the loss to read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.auxiliary = make(), None
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs: Tensor = self.body(x)
+        self.auxiliary = outputs.square().mean()
+        return outputs
+
+
+@pytest.mark.parametrize("way", PER_EXAMPLE)
+def test_a_loss_that_no_way_per_example_can_follow_names_one_that_can(way: str) -> None:
+    model = Router()
+
+    def risk(outputs: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(outputs, targets) + 0.1 * model.auxiliary
+
+    for _ in range(2):
+        with pytest.raises(UserError, match="use gradients='sequential'"):
+            backward(model, risk, *batch(way), AndMask(0.5), way)

@@ -44,7 +44,7 @@ def pass_of_examples(
 
 
 def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values) -> None:
-    """Try the loss on two examples, when model and loss are new or have changed.
+    """Try the loss on a few examples, when model and loss are new or have changed.
 
     A loss that looks at numbers (``.item()``, a branch, a mask of examples) goes one example at a time.
 
@@ -55,7 +55,8 @@ def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, t
     if _QUESTION in known:
         return
     trainable_parameters(model)  # This refuses a model before any pass touches it.
-    few = [0, len(inputs) - 1]
+    # Another number than in the step: a vector of that length could be taken for a row for each example.
+    few = [0, len(inputs) - 1] if len(inputs) != 2 else [0, 1, 0]
     with trial_passes(model, loss_fn, inputs) as passes:
         passes.reset()
         outputs = rows_of_outputs(outputs_of(model, stacked(copied(inputs, few)).flatten(0, 1)), len(few))
@@ -70,18 +71,18 @@ def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, t
                 risk = objective_of_example(loss_fn, outputs[i : i + 1].clone(), y).risk.detach()
             return risk
 
+        one_by_one = False
         try:
             passes.reset()
             example_objectives(loss_fn, outputs.clone(), stacked(copied(targets, few)))
-            known[_QUESTION] = False
         except UserError:
             raise
         except Exception:
-            known[_QUESTION] = True
+            one_by_one = True
         if not torch.allclose(last(1), last(0, 1), equal_nan=True):
-            del known[_QUESTION]
             raise UserError(
                 "the loss keeps a value from one call to the next, so that the risk of an example depends "
                 "on the examples before it: change this value between the steps, or make it a buffer of the "
                 "model"
             )
+    known[_QUESTION] = one_by_one
