@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from ilc.gradients._environment_gradients import gradients_of_step
 from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.choose_way import choose_way
-from ilc.gradients._ways.by_layers import by_layers, terms_of_environments
+from ilc.gradients._ways.by_layers import NoLayerError, by_layers, terms_of_environments
 from ilc.gradients._ways.example_share import terms_of_examples
 from ilc.gradients._ways.joint_loss import joint_loss_gradients
 from ilc.gradients._ways.vectorized import by_vmap
@@ -37,9 +38,10 @@ def of_environments(
         collected = Collected(parameters, chosen, note, len(x))
         stacked = gradients == "vectorized" and not isinstance(x, list) and not isinstance(y, list)
         if stacked and _goes_by_layers(model, loss_fn, x, y):
-            objectives = terms_of_environments(model, loss_fn, x, y, collected.terms)
-            collected.end()
-            return EnvironmentGradients(widened(objectives.risk.detach()), {})
+            with suppress(NoLayerError):  # Raised before anything is collected.
+                objectives = terms_of_environments(model, loss_fn, x, y, collected.terms)
+                collected.end()
+                return EnvironmentGradients(widened(objectives.risk.detach()), {})
         rows = Rows(list(parameters), chosen, collected)
         return joint_loss_gradients(model, loss_fn, x, y, rows, gradients)
 

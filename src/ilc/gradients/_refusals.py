@@ -126,7 +126,8 @@ class Attempt(NamedTuple):
     def error_of(self, way: str) -> Exception | None:
         """The error that another way ends with, or None. Model, loss and random numbers do not change."""
         everything = range(len(self.inputs))
-        x, y = copied(self.inputs, everything), copied(self.targets, everything)
+        x: Any = copied(self.inputs, everything)
+        y: Any = copied(self.targets, everything)
         if not isinstance(self.inputs, list):
             x, y = stacked(x), stacked(y)
         looked_at = (

@@ -252,3 +252,41 @@ def test_rows_that_are_moved_in_a_later_batch_stay_in_their_environment(
     in_order[..., 0] = torch.arange(20, 0, -1).view(4, 5) if first == "sorted" else 1
     for batch in (in_order, inputs):
         same_as_loop(model, F.cross_entropy, batch, targets, "vectorized")
+
+
+class Switched(nn.Module):
+    """A global variable, which no trial sees, makes it centre its examples, or use a weight again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(D, 6), nn.Linear(6, C)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.first(x).tanh()
+        if SWITCH["now"] == "centred":
+            hidden = hidden - hidden.mean(0)
+        if SWITCH["now"] == "used again":
+            hidden = hidden + F.linear(x, self.first.weight)
+        result: Tensor = self.last(hidden)
+        return result
+
+
+SWITCH = {"now": ""}
+
+
+@pytest.mark.parametrize("later", ["centred", "used again"])
+def test_what_a_global_variable_switches_on(
+    later: str, same_as_loop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    model, (inputs, targets) = Switched().double(), (torch.randn(4, 5, D), torch.randint(0, C, (4, 5)))
+    inputs = inputs.double()
+    same_as_loop(model, F.cross_entropy, inputs, targets, "vectorized")
+    monkeypatch.setitem(SWITCH, "now", later)
+    same_as_loop(model, F.cross_entropy, inputs, targets, "vectorized")
+    if later == "used again":
+        examples, labels = inputs.flatten(0, 1)[:, None], targets.flatten()[:, None]
+        monkeypatch.setitem(SWITCH, "now", "")
+        same_as_loop(model, F.cross_entropy, examples, labels, "per_example")
+        monkeypatch.setitem(SWITCH, "now", later)
+        same_as_loop(model, F.cross_entropy, examples, labels, "per_example")

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import BackwardCFunction
-from torch.autograd.graph import Node
 
 from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._passes.calls import outputs_of
@@ -59,6 +58,6 @@ _MOVES = re.compile("Index|Gather|Scatter|Sort|Topk|Take|MaskedSelect|Roll")
 """Names of operations that put rows where numbers of the batch say."""
 
 
-def _moves_rows(node: Node) -> bool:
+def _moves_rows(node: Any) -> bool:
     """Whether an operation can move rows; one that a user wrote can do anything."""
     return isinstance(node, BackwardCFunction) or _MOVES.match(node.name()) is not None

@@ -17,6 +17,7 @@ from ilc.gradients._environment import (
     scalar_objective,
     trainable_parameters,
 )
+from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
@@ -24,8 +25,8 @@ from ilc.gradients._example_terms.used_elsewhere import reached
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._example_terms.watched_uses import Collect
 from ilc.gradients._passes.calls import outputs_of, value_of
-from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.findings import all_findings
+from ilc.gradients._tensor_tree import Values, sizes_of
+from ilc.gradients._trials.findings import all_findings, findings
 from ilc.objectives import Objective, ObjectiveFunction
 
 # The rules of these layers allow any axes between environment and features.
@@ -80,6 +81,7 @@ def terms_of_environments(
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
         if missing := trainable_parameters(model).keys() - calls.followed_names():
             raise NoLayerError(min(missing))
+        _check_operations(model, loss_fn, inputs, outputs)
         objectives = losses_of_environments(loss_fn, outputs, targets, shape)
         risk = checked_risk(objectives.loss.sum())
         if elsewhere := reached(risk, calls.detours, trainable_parameters(model)):
@@ -87,6 +89,20 @@ def terms_of_environments(
         if starts:  # Without any, no layer is trained.
             torch.autograd.grad(risk, starts, allow_unused=True)
     return objectives
+
+
+def _check_operations(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, outputs: Tensor) -> None:
+    """Raise NoLayerError if the pass has other operations than the first one, which was compared.
+
+    A global variable or a counter may have switched on something that mixes the examples.
+    """
+    known = findings(model, loss_fn).setdefault(_OPERATIONS, {})
+    names = tuple(node.name() for node in operations(outputs))
+    if known.setdefault(sizes_of(inputs), names) != names:
+        raise NoLayerError("the model computes something else than before")
+
+
+_OPERATIONS = "operations of a pass by layers"
 
 
 def losses_of_environments(
@@ -120,7 +136,7 @@ def known_answers(model: nn.Module) -> dict[object, bool]:
 
 
 class NoLayerError(Exception):
-    """A parameter belongs to no layer with a rule, to one that is used twice or not, or has another use."""
+    """A parameter belongs to no layer with a rule, or is used in another way, or the model has changed."""
 
 
 class NotByExamplesError(Exception):

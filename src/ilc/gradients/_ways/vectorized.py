@@ -21,7 +21,7 @@ from ilc.gradients._passes.over_environments import (
 )
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.choose_way import choose_way
-from ilc.gradients._ways.by_layers import by_layers
+from ilc.gradients._ways.by_layers import NoLayerError, by_layers
 from ilc.objectives import ObjectiveFunction
 
 # Bytes of gradients that are held at once. A CPU is fastest while they stay in its cache (1.3 times on a
@@ -48,7 +48,10 @@ def vectorized(
         UserError: there is no trainable parameter, or the risk is no scalar or depends on none.
     """
     way = choose_way(model, loss_fn, inputs, targets, by_vmap, by_layers)
-    return way(model, loss_fn, inputs, targets, also)
+    try:
+        return way(model, loss_fn, inputs, targets, also)
+    except NoLayerError:  # Something that no trial could see has switched on another computation.
+        return by_vmap(model, loss_fn, inputs, targets, also)
 
 
 def by_vmap(
