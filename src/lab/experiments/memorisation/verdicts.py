@@ -107,5 +107,5 @@ def verdict(
         whole = "holds" if finding else "reproduced"
         return f"in part: the whole pattern{where}" if where else whole
     if in_part:
-        return f"in part: not all of it{where}"
+        return f"in part: not the whole pattern{where}"
     return f"{'does not hold' if finding else 'not reproduced'}{where}"

@@ -9,6 +9,7 @@ import pytest
 
 from docs.page_text import point, tenths, whole, word
 from lab.experiments.distillation import ablations as hopper
+from lab.experiments.distillation.claims import labels
 from lab.experiments.distillation.game_of_life_results import THESIS, game_of_life
 from lab.experiments.distillation.results import (
     DIMENSIONS,
@@ -158,6 +159,18 @@ def test_the_oracle_learns_the_game(text: str, root: Path) -> None:
     assert f"with each size: after 960 steps the lowest seed has {whole(small.min())} %." in text
     large = oracle[oracle.game == THESIS].set_index("step")["test/accuracy"]
     assert f"learns the game too (99 % after {large[large >= 0.99].index.min():,} steps)" in text
+
+
+def test_noisy_labels_as_the_thesis_describes_them(text: str, root: Path) -> None:
+    table = runs(root / "results", "labels")
+    found = {setting: labels.cell(table, *setting) for setting in (labels.THESIS, *labels.VARIANTS)}
+    here = found.pop(labels.THESIS)
+    assert here is not None and here.highest < here.lowest
+    worst, best = point(here.highest, 3), point(here.lowest, 3)
+    assert f"than the best seed of every other method ({worst} against {best})." in text
+    assert f"and here it has {whole(here.highest / here.lowest)} % of it." in text
+    assert all(cell is not None and cell.highest <= labels.HALF * cell.lowest for cell in found.values())
+    assert f"By the medians the ratio is {point(here.distilled / here.other, 2)} here." in text
 
 
 def test_forgetting_without_a_teacher(text: str, root: Path) -> None:

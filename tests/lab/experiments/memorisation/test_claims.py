@@ -33,7 +33,7 @@ COMMON = {
 LIMIT = "on a JPEG copy, with a narrower network"
 GOOD, PARTLY, BAD = (
     f"{words}, {LIMIT}"
-    for words in ("in part: the whole pattern", "in part: not all of it", "not reproduced")
+    for words in ("in part: the whole pattern", "in part: not the whole pattern", "not reproduced")
 )
 STUDIES = ("random_labels", "random_labels_group_norm", "label_noise")
 
@@ -256,14 +256,14 @@ def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -
     [
         ((True, False), 3, "", "", False, "reproduced"),
         ((True, True), 3, LIMIT, "", False, GOOD),
-        ((False, True), 3, "", "", False, "in part: not all of it"),
+        ((False, True), 3, "", "", False, "in part: not the whole pattern"),
         ((False, False), 3, "", "", False, "not reproduced"),
         ((False, False), 3, LIMIT, "", False, BAD),
         ((True, True), 2, LIMIT, "", False, "undecided: 2 seeds"),
         ((True, True), 1, "", "", True, "undecided: 1 seed"),
         ((True, True), 3, LIMIT, "1 of 2 runs", False, "pending: 1 of 2 runs"),
         ((True, True), 3, "", "", True, "holds"),
-        ((False, True), 3, "", "", True, "in part: not all of it"),
+        ((False, True), 3, "", "", True, "in part: not the whole pattern"),
         ((False, False), 3, "", "", True, "does not hold"),
     ],
 )

@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from docs.page_text import page_text
 from lab.experiments.neighbours.figures.which_method import tabulate
-from lab.experiments.neighbours.which_method import PLAIN, compared, measured
+from lab.experiments.neighbours.which_method import PLAIN, SITUATIONS, compared, measured
 
 MADE = {
     PLAIN: [1.0, 1.1, 0.9, 1.0],
@@ -58,3 +59,14 @@ def test_the_page_recommends_only_what_is_surely_better(root: Path) -> None:
             assert method in table.loc[measure, "surely better"], (measure, method)
         if "**" not in methods:
             assert table.loc[measure, "surely better"] == "none", measure
+
+
+def test_seeds_of_irm_that_one_class_would_beat(root: Path) -> None:
+    (few_images,) = (
+        each for each in SITUATIONS if each.measure == "Colored MNIST, 5,000 images: test accuracy"
+    )
+    values = few_images.values(root / "results")
+    below = sum(value < 0.5 for value in values["IRM"])
+    text = page_text(root, "which_method")
+    assert f"IRM is surely better, but {below} of its {len(values['IRM'])} seeds are below 50 % too." in text
+    assert compared(values, few_images.higher)["IRM"] == 1 and pd.Series(values[PLAIN]).median() < 0.5

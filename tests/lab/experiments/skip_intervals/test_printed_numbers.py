@@ -63,7 +63,24 @@ def test_searches(text: str, root: Path) -> None:
     fixed = trials(root / "results")["fixed_2"]
     options = [column for column in fixed if "." in str(column) and "/" not in str(column)]
     assert len(fixed) - len(fixed[options].drop_duplicates()) == 1
-    assert "Two of the nine of a fixed step are the same." in text
+    assert "Two of the nine configurations of a fixed step are equal, so only eight differ." in text
+
+
+def test_after_the_feedback(text: str, over: pd.DataFrame) -> None:
+    best = over[over.epoch > 30].groupby(["method", "seed"])["validation/accuracy"].max()
+    early = over[over.epoch.between(26, 30) & (over.method == "adaptive")]["validation/accuracy"].mean()
+    for method in ("fixed_2", "fixed_3"):
+        assert best[method].median() > early
+    assert f"those of one frame stay at {tenths(best['fixed_1'].max())} % or below." in text
+
+
+def test_calls_in_training(text: str, over: pd.DataFrame) -> None:
+    calls = over.groupby(["method", "seed"])["train/model_evaluations"].max().groupby("method").mean()
+    more = {name: whole(calls["adaptive"] / calls[name] - 1) for name in ("fixed_1", "fixed_2", "fixed_3")}
+    assert (
+        f"adaptive skips have {more['fixed_1'].removeprefix('-')} % fewer than steps of one frame, "
+        f"{more['fixed_2']} % more than steps of two and {more['fixed_3']} % more than steps of three."
+    ) in text
 
 
 def test_an_unsteady_end(text: str, over: pd.DataFrame, room: pd.DataFrame) -> None:

@@ -125,6 +125,17 @@ def test_baselines_a_little_but_surely_above_chance_are_counted(tmp_path: Path) 
     assert _claims(tmp_path)[1].verdict == "in part: 1 of 7 are above chance, by at most 5.0 points"
 
 
+def test_the_source_does_not_name_irm(tmp_path: Path) -> None:
+    _write(tmp_path, {**_as_published(), "IRM": 0.55, "dropout": 0.55}, {})
+    claim = _claims(tmp_path)[1]
+    assert "Nothing with DANN and the standard baselines is significantly better" in claim.paper
+    assert claim.ours.startswith("We repeated") and "p values are" in claim.ours
+    assert (
+        "Of the 6 that the source names, tested without IRM, so many are above chance: 1 with 2 revolutions "
+        "and 46 epochs, 1 with 3 revolutions and 93 epochs."
+    ) in claim.ours
+
+
 def test_nothing_works(tmp_path: Path) -> None:
     _write(tmp_path, dict.fromkeys(METHODS.values(), 0.7), {}, at_three=0.1)
     masks, baselines, robust = (claim.verdict for claim in _claims(tmp_path))

@@ -11,7 +11,15 @@ import pytest
 from docs.page_text import tenths, whole, word
 from lab.experiments.spirals.correlations import MIN_COMPONENTS
 from lab.experiments.spirals.environments import UNANIMITY, read_environments
-from lab.experiments.spirals.methods import JOINT, METHODS, PERFECT, above_chance, read_methods, read_trials
+from lab.experiments.spirals.methods import (
+    JOINT,
+    METHODS,
+    NAMED_AT_CHANCE,
+    PERFECT,
+    above_chance,
+    read_methods,
+    read_trials,
+)
 from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
 from lab.experiments.spirals.readings import AND_MASK_RUNS, CHOSEN
 from lab.experiments.spirals.three_revolutions import WHOLE, WHOLE_RUNS, settings_of_methods
@@ -68,6 +76,13 @@ def test_figure_15(text: str, results: Path) -> None:
     assert list(found.index) == [16, 32] and set(found["size"]) == {5}
     first, second = (word(n) for n in found["sum"])
     assert f"with 16 environments ({first} of five seeds) and 32 ({second})" in text
+    few, capped = (unanimous[unanimous.n_environments <= 8], unanimous[unanimous.n_environments >= 64])
+    fitted, best = few["train/accuracy"], few["test/accuracy"].max()
+    assert (
+        f"its training accuracy is {whole(fitted.min())} to {whole(fitted.max())} %, its test accuracy at "
+        f"most {whole(best)} %."
+    ) in text
+    assert capped["mask/density"].max() == 0 and "nothing passes at the end of training" in text
     many = plain[plain.n_environments == PUBLISHED_ENVIRONMENTS]["test/accuracy"] >= PERFECT
     assert f"it is perfect in {word(int(many.sum()))} of {word(len(many))}:" in text
 
@@ -141,6 +156,8 @@ def test_whole_training(text: str, results: Path) -> None:
     above = {setting: above_chance(accuracies_at(results, setting)) for setting in settings}
     assert len(settings) == 3 and min(sum(found.values()) for found in above.values()) == 4
     assert [name for name, sure in above[WHOLE].items() if sure] == ["dropout", "BatchNorm", "DANN", "IRM"]
+    named = above_chance(accuracies_at(results, WHOLE), NAMED_AT_CHANCE)
+    assert f"Of the {word(len(named))} baselines that it names, {word(sum(named.values()))} are above" in text
     medians = [{name: test.median() for name, test in accuracies_at(results, s).items()} for s in settings]
     assert all(found[METHODS["and_mask_l2"]] >= PERFECT > found[METHODS["and_mask"]] for found in medians)
     assert "The same at all three settings" in text and "at least four of seven baselines" in text

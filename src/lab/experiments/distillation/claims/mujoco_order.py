@@ -53,8 +53,8 @@ def claims(results: Path) -> list[Claim]:
         f"are (uncorrected): {p_values}. The teacher is a reduced one, with 24 unrolled steps instead of 96 "
         f"outside Hopper. We ran {len(best)} of "
         f"{len(TABLE_C_7)} environments. On {apart} of them every distilled seed is below every other seed.",
-        number=f"in this order on {int(whole.sum())} of {len(best)} environments, distilled lowest on "
-        f"{int(first.sum())}",
+        number=f"by the medians in this order on {int(whole.sum())} of {len(best)} environments, distilled "
+        f"lowest on {int(first.sum())}",
         verdict=verdict(found, len(TABLE_C_7), LIMIT),
     )
     return [claim]

@@ -43,8 +43,9 @@ def configuration(outcomes: list[Outcome]) -> Claim:
         short="The thesis's best configuration is perfect",
         claim="On the spirals the configuration that the thesis calls its best (threshold 1, L2 1e-4) is "
         "perfect.",
-        paper="The test accuracy is perfect. The source does not say how many revolutions the spirals have, "
-        "or whether updates are rescaled. The authors' code has 3 revolutions.",
+        paper="This configuration worked best in the search, and the AND-mask reaches perfect test accuracy. "
+        "The source does not say how many revolutions the spirals have, or whether updates are rescaled. The "
+        "authors' code has 3 revolutions.",
         ours=f"{each} The numbers are medians and ranges over n = {len(first.rescaled)} seeds. A reading is "
         "one choice for all that the paper leaves open about the data. The median is perfect under "
         f"{len(literal)} of {len(counted)} readings of the data. With rescaled updates it is perfect under "
