@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.spirals.correlations import TABLE, in_all_networks, read_correlations
+from lab.experiments.spirals.correlations import (
+    MIN_COMPONENTS,
+    TABLE,
+    in_all_networks,
+    read_correlations,
+)
 from lab.experiments.spirals.three_revolutions import CORRELATIONS_OF_THREE, SETTINGS, THREE, TWO, Setting
 from lab.figures.claims import Claim
 from lab.figures.mean_interval import mean_interval
@@ -102,7 +107,9 @@ def _mechanism(rows: Rows) -> Claim:
         paper="Its figure has one threshold, which raises the mechanism's part.",
         thesis="With the AND-mask the correlation with the mechanism's gradient rises with the threshold. "
         "With the XOR-mask there is a sharper decrease.",
-        ours=" ".join(parts),
+        ours=f"{' '.join(parts)} At all these thresholds each network keeps at least {MIN_COMPONENTS} "
+        "components. They are the lowest and the highest ones of the AND-mask, and the lowest one of the "
+        "XOR-mask.",
         number=f"correlation {' and '.join(numbers)} with 2 and 3 revolutions",
         verdict=at_settings(verdicts),
     )

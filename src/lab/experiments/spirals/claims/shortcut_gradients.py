@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from lab.experiments.spirals.claims.gradients import ends, highest_median, rows_at
-from lab.experiments.spirals.correlations import in_all_networks
+from lab.experiments.spirals.correlations import MIN_COMPONENTS, in_all_networks
 from lab.experiments.spirals.three_revolutions import SETTINGS
 from lab.experiments.spirals.unanimous import FEWEST_COMPONENTS, Unanimous, read_unanimous
 from lab.figures.claims import Claim
@@ -53,8 +53,8 @@ def claims(results: Path) -> list[Claim]:
             thesis="At a threshold near 1 most of the components that are left contain signal from the "
             "mechanism.",
             ours=f"{' '.join(words)} Thresholds below 1 are those at which each of ten networks keeps at "
-            f"least 20 components. A network with fewer than {FEWEST_COMPONENTS} components at threshold 1 "
-            "is left out, because it has no correlation.",
+            f"least {MIN_COMPONENTS} components. A network with fewer than {FEWEST_COMPONENTS} components at "
+            "threshold 1 is left out, because it has no correlation.",
             number=f"mechanism ahead at threshold 1 in {' and '.join(numbers)} networks, with 2 and 3 "
             "revolutions",
             reading="how many revolutions the spirals have, and which threshold and which parameters are "
