@@ -119,6 +119,14 @@ def test_trials_and_new_seeds(text: str, results: Path) -> None:
     assert f"with at most {whole(max(fitted.values()))} % training accuracy" in text
 
 
+def test_replaced_trials(text: str, results: Path) -> None:
+    failed = pd.Series({name: (read_trials(results, name).state == "FAIL").sum() for name in METHODS})
+    some = failed[failed > 0]
+    assert set(some.index) == {"irm", "and_mask", "and_mask_l1", "and_mask_l2"}
+    assert f"which happened {some.min()} to {some.max()} times to IRM and to each AND-mask" in text
+    assert "and never to the other methods" in text
+
+
 def test_whole_training(text: str, results: Path) -> None:
     curves = read_methods(results, "curves", WHOLE_RUNS).rename(columns={"test/accuracy": "test"})
 

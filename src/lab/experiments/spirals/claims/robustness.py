@@ -51,8 +51,8 @@ def claims(results: Path) -> list[Claim]:
             paper="The AND-mask with L1 or L2 has the most robust results overall.",
             ours=f"We count the trials of each search that reach at least {100 * PERFECT:.0f} % test "
             f"accuracy, and then the new seeds of the best trial that reach it: {'. '.join(parts)}. The "
-            f"verdict compares the trials. At {THREE.revolutions:g} revolutions a trial at chance half-way "
-            f"was ended.{_at_the_end(results)}",
+            "verdict compares the trials. A trial that diverges is replaced and not counted. At "
+            f"{THREE.revolutions:g} revolutions a trial at chance half-way was ended.{_at_the_end(results)}",
             number=f"{_seeds(tests[TWO][last])} and {_seeds(tests[THREE][last])} reach {100 * PERFECT:.0f} % "
             f"({last}) with 2 and 3 revolutions",
             reading="how many revolutions the spirals have. The paper does not say, and the authors' "
