@@ -129,3 +129,9 @@ def test_the_scatter_lies_on_its_lines(root: Path) -> None:
         lines = lines[lines.agreement_threshold == threshold]
         slope = np.polyfit(dots.average, dots.shortcut, 1)[0]
         assert lines.shortcut_slope.min() - 0.05 < slope < lines.shortcut_slope.max() + 0.05
+
+
+def test_what_the_gradients_depend_on_is_said(root: Path) -> None:
+    unmasked, raised = gradients.claims(root / "results")
+    assert "with PyTorch's weights, and not with those of the authors' code" in unmasked.ours
+    assert f"each network keeps at least {MIN_COMPONENTS} components" in raised.ours
