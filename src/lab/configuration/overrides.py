@@ -36,8 +36,18 @@ def check_overrides(overrides: Sequence[str]) -> None:
             raise UserError(f"cannot read {shortened(text)!r}: {_how_to_write(text, parser)}") from error
         if not read.key_or_group:
             raise UserError(f"cannot read {shortened(text)!r}: expected key=value, such as seed=1")
+        check_folder_named(text)
         if (CONF / read.key_or_group).is_dir():
             _check_choice(read, elsewhere)
+
+
+def check_folder_named(override: str) -> None:
+    """Refuse an option for a folder without a value, as ``hydra.run.dir=$UNSET`` gives it.
+
+    Hydra would take the current folder, and fill it with the files of a run.
+    """
+    if override in ("hydra.run.dir=", "hydra.sweep.dir="):
+        raise UserError(f"{override} names no folder: write {override}FOLDER ({override}. is this one)")
 
 
 def _check_choice(read: Override, elsewhere: bool) -> None:

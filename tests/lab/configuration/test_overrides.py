@@ -50,6 +50,7 @@ def test_the_best_known_settings_can_be_left_out_but_not_mistyped() -> None:
         ("hydra.run.dir=(x", "'hydra.run.dir=\"(x\"'"),
         ("seed", "expected seed=VALUE"),
         ("=3", "expected key=value"),
+        ("hydra.run.dir=", "names no folder: write hydra.run.dir=FOLDER"),
         ("a b", "expected"),
         (f"seed={'9' * 5000}", "cannot read"),
     ],
@@ -65,6 +66,16 @@ def test_a_path_in_quotes_works(train: TrainCommand, tiny: tuple[str, ...], tmp_
     done = train(*tiny, f'hydra.run.dir="{tmp_path / "düne, (a) b"}"')
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "düne, (a) b" / "done").exists()
+
+
+def test_a_sweep_into_an_unnamed_folder_is_refused(
+    train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    """As ``hydra.sweep.dir=$UNSET`` would ask for."""
+    done = train(*tiny, "-m", "seed=0,1", "hydra.sweep.dir=")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: hydra.sweep.dir= names no folder: write hydra.sweep.dir=FOLDER")
+    assert not (tmp_path / "spirals").exists()
 
 
 def test_a_sweep_in_the_middle_of_overrides(

@@ -118,8 +118,7 @@ def _selected(folder: Path, evaluation: Metrics) -> dict[str, Any]:
     if selected is None or selected["step"] != evaluation["step"]:
         raise UserError(
             f"{folder / SELECTED} does not have the weights of step {evaluation['step']}, which "
-            "trainer.selection chose: give the run's command again. If the run was done before such weights "
-            f"were kept, {remedy(folder)}"
+            f"trainer.selection chose: {remedy(folder)}"
         )
     weights: dict[str, Any] = selected["model"]
     return weights

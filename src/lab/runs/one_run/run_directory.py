@@ -45,6 +45,8 @@ class RunDirectory:
         self._experiment = experiment
         if (path / run_files.CONFIG).exists() or self.is_done:
             self._check_same_experiment(run_files.read_config(path))
+        elif not (path / run_files.CHECKPOINT).exists():
+            self._check_nobody_elses()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -63,7 +65,7 @@ class RunDirectory:
                 "with hydra.run.dir=..."
             )
         try:
-            for left in self.path.glob(".*.part"):
+            for left in self.path.glob(".*.[0-9]*.part"):
                 left.unlink(missing_ok=True)
             yield
         finally:
@@ -92,6 +94,16 @@ class RunDirectory:
             return
         write_text(self.path / run_files.CONFIG, OmegaConf.to_yaml(OmegaConf.create(self._experiment)))
         write_json(self.path / run_files.PROVENANCE, provenance)
+
+    def _check_nobody_elses(self) -> None:
+        """Refuse to replace files that no run wrote: a run writes its config before every other file."""
+        for name in (run_files.METRICS, run_files.SUMMARY, run_files.PROVENANCE):
+            if (self.path / name).exists():
+                raise UserError(
+                    f"{self.path / name} exists, but the folder has no {run_files.CONFIG}, so it is not the "
+                    "folder of a run, and a run would replace the file: choose another folder with "
+                    "hydra.run.dir=..., or move the file away"
+                )
 
     def _check_same_experiment(self, there: dict[str, Any]) -> None:
         changed = differences(there, self._experiment)

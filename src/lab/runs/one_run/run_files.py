@@ -144,6 +144,26 @@ def read_selected(folder: Path) -> dict[str, Any] | None:
     return load_sealed(path, remedy(folder), map_location="cpu") if path.exists() else None
 
 
+def check_selected(folder: Path) -> None:
+    """Check that the selected weights are there. No later evaluation may be selected, so they are needed.
+
+    Raises:
+        UserError: the file is missing or damaged.
+    """
+    if read_selected(folder) is None:
+        raise UserError(f"{folder / SELECTED}, which trainer.selection needs, is missing: {remedy(folder)}")
+
+
+def check_tables(folder: Path) -> None:
+    """Check the files of a done run from which tables are made.
+
+    Raises:
+        UserError: as in ``read_config``.
+    """
+    for read in (read_config, read_provenance, read_metrics, read_summary):
+        read(folder)
+
+
 @contextmanager
 def mismatch_explained(folder: Path, name: str = CHECKPOINT) -> Iterator[None]:
     """Explain an error inside the ``with`` block, which loads a state into the objects of a run.

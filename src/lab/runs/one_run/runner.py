@@ -26,7 +26,12 @@ from lab.runs.one_run.progress import EpochProgress
 from lab.runs.one_run.provenance import data_identity, provenance
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
 from lab.runs.one_run.run_directory import RunDirectory
-from lab.runs.one_run.run_files import mismatch_explained, read_summary
+from lab.runs.one_run.run_files import (
+    check_selected,
+    check_tables,
+    mismatch_explained,
+    read_summary,
+)
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.selection import LAST, RULES
 from lab.runs.one_run.task import CONVERGED, Interrupted, Metrics, Task, pictures_of
@@ -54,6 +59,7 @@ def run(content: dict[str, Any], path: Path, command: str) -> dict[str, Any]:
         directory = RunDirectory(path, content, processes.is_writer)
         if directory.is_done:
             print(f"{options.title}: the run is done already, so there is nothing to do")
+            check_tables(path)
             summary = read_summary(path)
             print(_reached(options.title, summary))
             return summary
@@ -137,6 +143,8 @@ class _Run:
             self._began -= checkpoint["wall_seconds"]
             print(f"{self._options.title}: continuing after epoch {self._epoch}, step {self._task.step}")
         self._evaluations = self._directory.keep_metrics(checkpoint)
+        if self._evaluations and self._options.trainer.selection != LAST:
+            check_selected(self._directory.path)
         if len(set(self._processes.gathered(self._task.step))) > 1:
             raise UserError(
                 f"the processes do not find the same checkpoint in {self._directory.path}: set "

@@ -77,7 +77,7 @@ def test_files_of_a_finished_run(name: str, finished: Path) -> None:
         assert str(path) in refusal(lambda: export_runs([finished]))
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "summary.json"])
+@pytest.mark.parametrize("name", ["config.yaml", "provenance.json", "metrics.jsonl", "summary.json"])
 def test_a_finished_run_is_not_said_to_be_done_when_it_is_damaged(
     name: str, finished: Path, overrides: list[str]
 ) -> None:
@@ -160,8 +160,33 @@ def test_evaluations_that_were_changed(interrupted: Path, overrides: list[str]) 
 
 def test_what_a_killed_process_left_half_written_is_removed(interrupted: Path, overrides: list[str]) -> None:
     (interrupted / ".checkpoint.pt.4711.part").write_bytes(b"half")
+    (interrupted / ".film.part").write_bytes(b"somebody's download")
     run(compose_experiment(overrides), interrupted, "command")
-    assert not list(interrupted.glob(".*.part"))
+    assert [path.name for path in interrupted.glob(".*.part")] == [".film.part"]
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "summary.json", "provenance.json"])
+def test_files_that_no_run_wrote_are_not_replaced(name: str, overrides: list[str], tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("somebody's own")
+    message = refusal(lambda: run(compose_experiment(overrides), tmp_path, "command"))
+    assert message.startswith(f"{path} exists, but the folder has no config.yaml")
+    assert [own.name for own in tmp_path.iterdir()] == [name]
+    assert path.read_text() == "somebody's own"
+
+
+def test_the_selected_weights_of_an_interrupted_run(overrides: list[str], tmp_path: Path) -> None:
+    """If they are gone, a run that has seen its best evaluation would end without them."""
+    content = compose_experiment([*overrides, "trainer.selection=test_oracle"])
+    run(content, tmp_path, "command")
+    for name in ("done", "summary.json"):
+        (tmp_path / name).unlink()
+    path = tmp_path / "selected.pt"
+    path.write_bytes(path.read_bytes()[:100])
+    assert f"{path} is damaged" in refusal(lambda: run(content, tmp_path, "command"))
+    path.unlink()
+    message = refusal(lambda: run(content, tmp_path, "command"))
+    assert message.startswith(f"{path}, which trainer.selection needs, is missing: put back a copy")
 
 
 def test_a_run_continues_only_on_the_data_it_began_with(
