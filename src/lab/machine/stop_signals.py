@@ -10,9 +10,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import NoReturn
 
@@ -23,6 +24,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 
 ONE_REQUEST = 1.0
 """Signals within this many seconds count as one: Slurm and torchrun both send theirs to the same process."""
+
+AGAIN = 0.01
+"""The seconds after which a signal is sent again whose exception Python has dropped."""
 
 
 class Stopped(SystemExit):
@@ -41,11 +45,12 @@ class Stopped(SystemExit):
 
 @dataclass
 class _Request:
-    """The first signal, its time, and how many blocks of ``finish_first`` are open."""
+    """The first signal, its time, the open blocks of ``finish_first``, and whether a line told of it."""
 
     signal: str | None = None
     moment: float = 0.0
     waiting: int = 0
+    told: bool = False
 
 
 _request = _Request()
@@ -68,12 +73,15 @@ def listening(*more: signal.Signals) -> Iterator[None]:
         yield
         return
     before = {number: signal.signal(number, _on_signal) for number in (*SIGNALS, *more)}
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_raise_later, hook)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
-        _request.signal = None
+        _request.signal, _request.told = None, False
 
 
 @contextmanager
@@ -99,9 +107,31 @@ def stop_if_requested() -> None:
 
 
 def _stop(name: str) -> NoReturn:
-    if os.environ.get("RANK", "0") == "0":
+    if os.environ.get("RANK", "0") == "0" and not _request.told:
+        _request.told = True
         print(f"Stopped by {name}: run the same command again to continue", file=sys.stderr)
     raise Stopped
+
+
+def _raise_later(hook: Callable[[sys.UnraisableHookArgs], object], lost: sys.UnraisableHookArgs) -> None:
+    """Send the signal again if Python has dropped its ``Stopped``.
+
+    A signal that arrives during garbage collection is handled inside the first finalizer that runs, and
+    Python ignores what a finalizer raises. So the command would go on.
+    """
+    if not isinstance(lost.exc_value, Stopped) or _request.signal is None:
+        hook(lost)
+        return
+    number = signal.Signals[_request.signal]
+    _request.signal = None
+    again = threading.Timer(AGAIN, _send_again, [number])
+    again.daemon = True
+    again.start()
+
+
+def _send_again(number: signal.Signals) -> None:
+    if signal.getsignal(number) is _on_signal:  # Otherwise the command has ended in the meantime.
+        signal.raise_signal(number)
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:

@@ -62,6 +62,34 @@ def test_the_second_signal_stops_at_once(name: str) -> None:
     assert process.wait(30) == -getattr(signal, name)
 
 
+def test_a_signal_inside_a_finalizer_stops_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python ignores what a finalizer raises, and garbage collection takes long enough to be met often."""
+
+    class Finalized:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.001)
+
+    with pytest.raises(Stopped), listening():
+        Finalized()
+        time.sleep(5)
+    message = capsys.readouterr().err
+    assert message == "Stopped by SIGTERM: run the same command again to continue\n"
+
+
+def test_another_error_of_a_finalizer_is_shown_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: seen.append(lost.exc_type))
+
+    class Finalized:
+        def __del__(self) -> None:
+            raise RuntimeError
+
+    with listening():
+        Finalized()
+    assert seen == [RuntimeError]
+
+
 def test_it_comes_back_from_another_process_as_it_was() -> None:
     stopped = pickle.loads(pickle.dumps(Stopped()))
     assert isinstance(stopped, Stopped)
