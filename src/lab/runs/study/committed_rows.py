@@ -25,14 +25,18 @@ def read_rows(path: Path) -> pd.DataFrame | None:
     """Read a table as text; None if there is no file.
 
     Raises:
-        UserError: the file is not a table.
+        UserError: the file is not a table, or was cut short.
     """
     if not path.exists():
         return None
     try:
-        return pd.read_csv(path, dtype=str, keep_default_na=False)
+        content = path.read_bytes()
+        table = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
     except (ValueError, OSError) as error:
         raise _damaged(path, " ".join(str(error).split())) from error
+    if not content.endswith(b"\n"):
+        raise _damaged(path, "its last line is cut short")
+    return table
 
 
 def read_run_rows(path: Path, *needed: str) -> pd.DataFrame:
@@ -63,7 +67,7 @@ def settled(path: Path, may_diverge: bool) -> pd.DataFrame:
     Raises:
         UserError: as in ``read_run_rows``, or two rows belong to the same run.
     """
-    table = read_run_rows(path, STOPPED, "command")
+    table = read_run_rows(path, "experiment", "seed", STOPPED, "command")
     twice = table[RUN][table[RUN].duplicated()]
     if len(twice):
         raise _damaged(path, f"it has two rows of the run {twice.iloc[0]}")
