@@ -53,13 +53,13 @@ class IdxFiles:
             UserError: the network fails or the server does not send the files.
         """
         missing = {name: md5 for name, md5 in self.resources if not (folder / name).exists()}
-        some = "" if len(missing) == len(self.resources) else "all of "
+        what = self.name if len(missing) == len(self.resources) else f"a part of {self.name}"
         try:
             for name, md5 in missing.items():
                 download(f"{self.mirror}{name}", folder / name, md5)
         except OSError as error:
             raise UserError(
-                f"{some}{self.name} is not in {folder} and cannot be downloaded ({error}). Put "
+                f"{what} is not in {folder} and cannot be downloaded ({error}). Put "
                 f"{', '.join(missing)} there, name another place with data_dir=..., or take {self.instead}"
             ) from error
 

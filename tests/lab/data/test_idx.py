@@ -193,6 +193,9 @@ def test_a_failed_download_says_what_to_do_and_leaves_nothing(
     assert f"Put {', '.join(NAMES)} there, name another place with data_dir=..., or take" in message
     assert "with dataset.source=" in message
     assert not [path for path in dataset.data_dir.rglob("*") if path.is_file()]
+    dataset.folder.mkdir(parents=True, exist_ok=True)
+    (dataset.folder / NAMES[0]).write_bytes(b"")
+    assert f"a part of {dataset.name} is not in {dataset.folder}" in dataset.refusal()
 
 
 def test_what_is_missing_is_downloaded(files: DataSet, tmp_path: Path) -> None:
