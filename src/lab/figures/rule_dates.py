@@ -37,6 +37,9 @@ class RuleDate(NamedTuple):
         return f"written on {self.written}, {said}{f' ({self.note})' if self.note else ''}"
 
 
+SOURCES_IMAGES = (
+    "the rule is older; the number of images became the source's when two of these runs had ended"
+)
 TODAY = "2026-11-26"
 FEW_SEEDS = "a verdict on fewer than three seeds became undecided on 2026-11-26"
 WAITS = f"{FEW_SEEDS}; since 2026-11-27 the claim waits only for the runs that it compares"
@@ -58,7 +61,8 @@ DATES = {
     "irm/colored": RuleDate(TODAY, TODAY),
     "irm/cue": RuleDate(TODAY, TODAY),
     "irm/linear": RuleDate(TODAY, TODAY),
-    "irm/stability": RuleDate(TODAY, TODAY),
+    "irm/slow_ramp": RuleDate("2026-11-28", "2026-11-28", SOURCES_IMAGES),
+    "irm/stability": RuleDate("2026-11-28", "2026-11-28", SOURCES_IMAGES),
     "linear_unit_tests/published_table": RuleDate(TODAY),
     "linear_unit_tests/rotation": RuleDate(TODAY),
     "lora_domains/masks": RuleDate(TODAY, TODAY),

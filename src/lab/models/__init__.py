@@ -2,6 +2,7 @@
 
 from lab.models.domain_adversarial import DomainAdversarialMLP, DomainAdversarialOutputs
 from lab.models.fast_resnet import FastResNet
+from lab.models.kaiming_mlp import KaimingMLP
 from lab.models.linear import Linear
 from lab.models.mlp import MLP
 from lab.models.relu_mlp import ReluMLP
@@ -12,6 +13,7 @@ __all__ = [
     "DomainAdversarialMLP",
     "DomainAdversarialOutputs",
     "FastResNet",
+    "KaimingMLP",
     "Linear",
     "ReluMLP",
     "ResNet18",

@@ -67,10 +67,10 @@ def data() -> dict[str, Environments]:
 
 
 FITTING = {
-    ("spirals", "cross_entropy"): {"mlp", "relu_mlp", "linear", "dann"},
-    ("colored_mnist", "cross_entropy"): {"mlp", "relu_mlp", "linear", "dann"},
-    ("ood_bench", "cross_entropy"): {"mlp", "relu_mlp", "linear", "dann"},
-    ("linear_sem", "mean_squared_error"): {"mlp", "relu_mlp", "linear"},
+    ("spirals", "cross_entropy"): {"mlp", "relu_mlp", "kaiming_mlp", "linear", "dann"},
+    ("colored_mnist", "cross_entropy"): {"mlp", "relu_mlp", "kaiming_mlp", "linear", "dann"},
+    ("ood_bench", "cross_entropy"): {"mlp", "relu_mlp", "kaiming_mlp", "linear", "dann"},
+    ("linear_sem", "mean_squared_error"): {"mlp", "relu_mlp", "kaiming_mlp", "linear"},
     ("cifar10", "cross_entropy"): {"fast_resnet", "resnet18"},
     ("coinrun", "kl_divergence"): {"resnet18"},
 }
@@ -133,7 +133,12 @@ def test_every_combination_takes_a_step_or_says_why_not(
 @pytest.mark.parametrize(
     ("dataset", "model", "risk", "message"),
     [
-        ("spirals", "fast_resnet", "cross_entropy", r"vectors \(34\): take model=linear or model=mlp"),
+        (
+            "spirals",
+            "fast_resnet",
+            "cross_entropy",
+            r"vectors \(34\): take model=kaiming_mlp or model=linear or model=mlp",
+        ),
         ("spirals", "mlp", "kl_divergence", "needs distributions .* are classes: take risk=cross_entropy"),
         ("linear_sem", "mlp", "cross_entropy", "needs classes .* are numbers: take risk=mean_squared_error"),
         ("coinrun", "fast_resnet", "kl_divergence", r"images of bytes \(3 x 64 x 64\): take model=resnet18"),

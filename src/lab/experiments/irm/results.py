@@ -42,24 +42,20 @@ ROW_LABELS = {
 }
 ROW_COLORS = {**COLORS, "grayscale_mean": "#000000"}
 
-OWN_PACE = "own pace"
-
 SCHEDULES = {
     "constant 1": "constant: 1",
     "constant 10": "constant: 10",
     "constant 100": "constant: 100",
+    "constant 231": "constant: 231, as the ramp's last",
     "constant 1000": "constant: 1,000",
     "constant 10000": "constant: 10,000",
     "constant 100000": "constant: 100,000",
-    "constant": "constant: the searched weight",
-    "ramp 1.6": "ramp: by the power of 1.6",
-    "step": "step: plain training, then a jump",
-    "step to 10": "step: a jump to 10 only",
-    OWN_PACE: "ramp: power 1.6 over 9,480 batches",
-    "ramp 8": "ramp: by the power of 8 (late)",
+    "step 10": "step: plain first, then 10",
+    "step 231": "step: plain first, then 231",
+    "step 10000": "step: plain first, then 10,000",
+    "ramp 1.6": "ramp: power 1.6, to 231",
+    "ramp 8": "ramp: power 8 (late), to 231",
 }
-NAMED_WEIGHTS = ("1", "10", "100", "1000", "10000", "100000")
-"""The final weights of the penalty that were run besides the weight that the search found."""
 OUTCOMES = {
     "success": "train > 70 %, test > 60 % at some evaluation",
     "collapsed": "collapsed to a constant",
@@ -101,35 +97,25 @@ def pending(results: Path, *names: str) -> str:
 
 
 def stability_runs(results: Path) -> pd.DataFrame:
-    """Return the finished runs of both studies of schedules, with three more columns.
+    """Return the finished runs of all schedules, with three more columns.
 
     ``schedule`` is a key of ``SCHEDULES``. ``passed`` says whether the run passes the bar at some evaluation.
     There the reimplementation would have stopped it. ``outcome`` is a key of ``OUTCOMES``.
     """
-    runs = _done(results, "stability")
-    runs = runs.assign(schedule=[_schedule(run) for _, run in runs.iterrows()])
-    ramp = _done(results, "ramp").assign(schedule=OWN_PACE)
-    runs = pd.concat([table for table in (runs, ramp) if len(table)] or [runs], ignore_index=True)
-    return runs.assign(outcome=[outcome(run) for _, run in runs.iterrows()])
-
-
-def _done(results: Path, name: str) -> pd.DataFrame:
-    """Return the finished runs of a study with ``passed``, which its curves decide."""
-    runs, curves = (
-        read_done(results / FOLDER / f"{name}_runs.csv"),
-        read_curves(results / FOLDER / f"{name}_curves.csv"),
-    )
+    runs = read_done(results / FOLDER / "stability_runs.csv")
+    curves = read_curves(results / FOLDER / "stability_curves.csv")
     stopped = set(curves[passes(curves)].run) if len(curves) else set()
-    return runs.assign(passed=runs.run.isin(stopped))
+    runs = runs.assign(passed=runs.run.isin(stopped))
+    return runs.assign(
+        schedule=[_schedule(run) for _, run in runs.iterrows()],
+        outcome=[outcome(run) for _, run in runs.iterrows()],
+    )
 
 
 def _schedule(run: pd.Series) -> str:
     kind = str(run["aggregator.schedule"])
-    if kind == "ramp":
-        return f"ramp {float(run['aggregator.ramp_power']):g}"
-    weight = f"{float(run['aggregator.penalty_weight']):g}"
-    # Any other weight is the one that the search found.
-    return f"{kind} {'to ' * (kind == 'step')}{weight}" if weight in NAMED_WEIGHTS else kind
+    number = "aggregator.ramp_power" if kind == "ramp" else "aggregator.penalty_weight"
+    return f"{kind} {float(run[number]):g}"
 
 
 def passes(table: pd.DataFrame) -> pd.Series:

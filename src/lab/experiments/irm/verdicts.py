@@ -9,8 +9,10 @@ from lab.experiments.irm.results import pending
 from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs
 
-LIMIT = "with fewer images"
-"""The difference from the source's own setting: we have 5,000 images in each environment."""
+FEWER_IMAGES = "with fewer images"
+"""The limit of what has 5,000 images in each environment."""
+ANOTHER_NETWORK = "with another network"
+"""The limit of what has the source's images and steps, but a network with other units, outputs or weights."""
 
 
 def most(share: float, n: int) -> str:

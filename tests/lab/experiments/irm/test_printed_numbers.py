@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from docs.page_text import whole
-from lab.experiments.irm.claims.stability import PLAIN_FIRST
+from lab.experiments.irm.claims.stability import AT_ONCE
 from lab.experiments.irm.cue import COWS, LABEL_NOISE, THRESHOLD, read_cue
-from lab.experiments.irm.results import EXPLAINER_WEIGHTS, colored_runs, stability_runs
+from lab.experiments.irm.results import EXPLAINER_WEIGHTS, colored_runs, passes, stability_runs
 from lab.experiments.irm.selection import selected
 
 
@@ -32,15 +32,28 @@ def test_fewer_images(text: str, root: Path) -> None:
 def test_stability(text: str, root: Path) -> None:
     runs = stability_runs(root / "results")
     counts = runs.groupby("schedule").outcome.value_counts().unstack(fill_value=0)
-    assert set(counts.sum(axis=1)) == {20}
-    assert f"no schedule passes the bar in more than {counts.success.max()} of 20 seeds." in text
-    all_collapse = set(counts.index[counts.collapsed == 20])
-    assert all_collapse == {"constant 10000", "constant 100000", "constant", "ramp 1.6"}
-    assert "weights of 10,000 and 100,000, at the searched weight and with the fast ramp." in text
-    assert counts.collapsed[list(PLAIN_FIRST)].sum() == 0
-    assert "No seed of a late schedule collapses." in text
-    small = counts.plain[[f"constant {weight}" for weight in (1, 10, 100)]]
-    assert small.min() > 10 and "At the weights 1 to 100 most seeds end as plain training does." in text
+    n = counts.sum(axis=1)
+    assert n["ramp 1.6"] == 20 and set(n.drop("ramp 1.6")) == {10}
+    constant = counts.loc[list(AT_ONCE)]
+    assert not constant.success.any()
+    assert "No constant weight passes the bar in any of its 10 seeds." in text
+    assert (constant.plain[["constant 1", "constant 10"]] == 10).all()
+    assert constant.between["constant 100"] == 10
+    large = constant.collapsed[["constant 231", "constant 1000", "constant 10000", "constant 100000"]]
+    assert f"From 231 on {large.min()} to {large.max()} of 10 seeds collapse." in text
+    passed, collapsed = counts.success, counts.collapsed
+    assert not collapsed[["step 231", "ramp 1.6", "ramp 8", "step 10"]].any()
+    shown = f"{passed['step 231']} of 10 seeds (step) and {passed['ramp 1.6']} of 20 (ramp) pass the bar."
+    assert f"no seed collapses, and {shown}" in text
+    far = "step 10000"
+    assert f"to 10,000 passes in {passed[far]} of 10 seeds, and {collapsed[far]} collapse." in text
+    assert not passed[["step 10", "ramp 8"]].any()
+    assert "A jump to 10 and the late ramp do not pass in any seed." in text
+    ramp = runs[runs.schedule == "ramp 1.6"]
+    assert f"Of the ramp's seeds, {whole(ramp.passed.mean())} % pass." in text
+    at_the_end = passes(ramp).sum()
+    assert f"at the last evaluation {at_the_end} of the ramp's seeds are above it." in text
+    assert passes(runs[runs.passed]).mean() < 0.5
 
 
 def test_cows_and_camels(text: str, root: Path) -> None:

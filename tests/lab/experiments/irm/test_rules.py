@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from lab.experiments.irm.claims import authors_protocol, colored, cue, linear, stability
+from lab.experiments.irm.claims import authors_protocol, colored, cue, linear, slow_ramp, stability
 from lab.experiments.irm.claims.authors_protocol import Mean
 from lab.experiments.irm.claims.cue import Accuracies
 from lab.experiments.irm.claims.stability import AT_ONCE, PLAIN_FIRST
@@ -75,7 +75,7 @@ def test_settings_without_test_data(leaving: int, room: float, expected: str) ->
     ],
 )
 def test_the_slow_ramp(passing: int, expected: str) -> None:
-    assert stability.ramp(passing, 20) == expected
+    assert slow_ramp.ramp(passing, 20) == expected
 
 
 @dataclass(frozen=True)

@@ -7,26 +7,27 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lab.experiments.irm.claims.stability import AT_ONCE, PLAIN_FIRST, claims
+from lab.experiments.irm.claims import slow_ramp, stability
+from lab.experiments.irm.claims.stability import AT_ONCE, PLAIN_FIRST
 from lab.experiments.irm.figures import irm_stability
-from lab.experiments.irm.results import FOLDER, OWN_PACE, SCHEDULES
+from lab.experiments.irm.results import FOLDER, SCHEDULES
 
 COLLAPSED = "the outputs have collapsed to a constant: ..."
 ENDS = {"success": (0.75, 0.65), "collapsed": (0.5, 0.5), "plain": (0.9, 0.1), "between": (0.8, 0.4)}
 N_SEEDS = 20
-GOOD, PARTLY, BAD, OPEN = "in part: with fewer images", "in part: ", "not reproduced", "undecided"
+GOOD, PARTLY, BAD, OPEN = "in part: with ", "in part: ", "not reproduced", "undecided"
 
 
 def row(schedule: str, seed: int, kind: str) -> dict[str, object]:
-    """A run as the studies write it: the schedule in three keys."""
-    name, _, rest = schedule.replace(OWN_PACE, "ramp 1.6").replace(" to", "").partition(" ")
+    """A run as the study writes it: the schedule in three keys."""
+    name, rest = schedule.split()
     train, test = ENDS[kind]
     return {
         "run": f"{schedule}-{seed}",
         "seed": seed,
         "aggregator.schedule": name,
         "aggregator.ramp_power": float(rest) if name == "ramp" else 1.6,
-        "aggregator.penalty_weight": float(rest) if name != "ramp" and rest else 654321.0,
+        "aggregator.penalty_weight": 231.0 if name == "ramp" else float(rest),
         "train/accuracy": train,
         "test/accuracy": test,
         "train/loss": 0.5,
@@ -40,43 +41,36 @@ def row(schedule: str, seed: int, kind: str) -> dict[str, object]:
 def write(
     folder: Path, kinds: dict[str, str], passing: int = 0, at_the_end: int = 0, pending: int = 0
 ) -> None:
-    """All seeds of a schedule end as its kind; so many of the ramp's pass once, or at the end."""
+    """All seeds of a schedule end as its kind; so many of the slow ramp's pass once, or at the end."""
     (folder / FOLDER).mkdir()
     others: list[dict[str, object]] = [{"stopped": "pending"}] * pending
-    rows = [
-        row(name, seed, kind) for name, kind in kinds.items() if name != OWN_PACE for seed in range(N_SEEDS)
-    ]
-    ramp = [row(OWN_PACE, seed, kinds[OWN_PACE]) for seed in range(N_SEEDS) if OWN_PACE in kinds]
-    for name, table in (("stability", rows), ("ramp", ramp)):
-        columns = list(row("step", 0, "plain"))
-        pd.DataFrame(table + others, columns=columns).to_csv(
-            folder / FOLDER / f"{name}_runs.csv", index=False
-        )
-    passed = [run["run"] for run in rows if run["train/accuracy"] == 0.75]  # At an evaluation before the end.
-    pd.DataFrame(
-        [{"run": run, "epoch": 4, "train/accuracy": 0.75, "test/accuracy": 0.65} for run in passed],
-        columns=["run", "epoch", "train/accuracy", "test/accuracy"],
-    ).to_csv(folder / FOLDER / "stability_curves.csv", index=False)
+    rows = [row(name, seed, kind) for name, kind in kinds.items() for seed in range(N_SEEDS)]
+    runs = pd.DataFrame(rows + others, columns=list(row("step 10", 0, "plain")))
+    runs.to_csv(folder / FOLDER / "stability_runs.csv", index=False)
     curves = [
         {
-            "run": f"{OWN_PACE}-{seed}",
-            "seed": seed,
+            "run": run["run"],
+            "seed": run["seed"],
             "epoch": epoch,
             "train/accuracy": 0.75,
-            "test/accuracy": 0.65
-            if (epoch == 8 and seed < passing) or (epoch == 12 and seed < at_the_end)
-            else 0.3,
+            "test/accuracy": 0.65 if passes(run, epoch, passing, at_the_end) else 0.3,
         }
-        for seed in range(N_SEEDS)
+        for run in rows
         for epoch in (4, 8, 12)
-        if OWN_PACE in kinds
     ]
     pd.DataFrame(curves, columns=["run", "seed", "epoch", "train/accuracy", "test/accuracy"]).to_csv(
-        folder / FOLDER / "ramp_curves.csv", index=False
+        folder / FOLDER / "stability_curves.csv", index=False
     )
 
 
-LATE = {**dict.fromkeys(PLAIN_FIRST, "between"), "step": "success"}
+def passes(run: dict[str, object], epoch: int, passing: int, at_the_end: int) -> bool:
+    """Whether a run is above the bar at an evaluation. Successes are so before the end."""
+    if str(run["run"]).startswith(slow_ramp.SCHEDULE):
+        return int(str(run["seed"])) < {4: 0, 8: passing, 12: at_the_end}[epoch]
+    return epoch == 4 and run["train/accuracy"] == ENDS["success"][0]
+
+
+LATE = {**dict.fromkeys(PLAIN_FIRST, "between"), "step 231": "success"}
 
 
 @pytest.mark.parametrize(
@@ -96,9 +90,9 @@ LATE = {**dict.fromkeys(PLAIN_FIRST, "between"), "step": "success"}
 def test_every_schedule_decides(kinds: dict[str, str], verdict: str, tmp_path: Path) -> None:
     assert {*AT_ONCE, *PLAIN_FIRST} == set(SCHEDULES)
     write(tmp_path, kinds)
-    claim = claims(tmp_path)[0]
+    (claim,) = stability.claims(tmp_path)
     assert claim.verdict.startswith(verdict)
-    assert claim.verdict.endswith("with fewer images")
+    assert claim.verdict.endswith("with another network")
     assert all(f"{name}: " in claim.ours for name in SCHEDULES)
 
 
@@ -116,28 +110,28 @@ def test_every_schedule_decides(kinds: dict[str, str], verdict: str, tmp_path: P
 def test_the_ramp_is_judged_at_every_evaluation(
     passing: int, at_the_end: int, verdict: str, tmp_path: Path
 ) -> None:
-    write(tmp_path, {OWN_PACE: "between"}, passing, at_the_end)
-    claim = claims(tmp_path)[1]
+    write(tmp_path, {slow_ramp.SCHEDULE: "between"}, passing, at_the_end)
+    (claim,) = slow_ramp.claims(tmp_path)
     assert claim.verdict.startswith(verdict)
+    assert claim.verdict.endswith("with another network")
     assert f"{max(passing, at_the_end)} of 20 seeds pass at some evaluation" in claim.ours
     assert f", and {at_the_end} at the last." in claim.ours
 
 
-@pytest.mark.parametrize("kinds", [{}, {"step": "success"}, {**LATE, **dict.fromkeys(AT_ONCE, "plain")}])
+@pytest.mark.parametrize("kinds", [{}, {"step 231": "success"}, {**LATE, **dict.fromkeys(AT_ONCE, "plain")}])
 def test_no_verdict_while_runs_are_missing(kinds: dict[str, str], tmp_path: Path) -> None:
     write(tmp_path, kinds, pending=3)
-    done = sum(N_SEEDS for name in kinds if name != OWN_PACE)
-    ramp = N_SEEDS * (OWN_PACE in kinds)
-    found = claims(tmp_path)
+    done = N_SEEDS * len(kinds)
+    found = stability.claims(tmp_path) + slow_ramp.claims(tmp_path)
     assert found[0].verdict == f"pending: {done} of {done + 3} runs, the others are pending"
     assert [(claim.kind, claim.number) for claim in found] == [
         ("pending", f"{done} of {done + 3} runs"),
-        ("pending", f"{ramp} of {ramp + 3} runs"),
+        ("pending", f"{done} of {done + 3} runs"),
     ]
     assert bool(kinds) == ("outcomes by schedule" in found[0].ours)
 
 
-@pytest.mark.parametrize("kinds", [{}, {"step": "success"}, {**LATE, **dict.fromkeys(AT_ONCE, "plain")}])
+@pytest.mark.parametrize("kinds", [{}, {"step 231": "success"}, {**LATE, **dict.fromkeys(AT_ONCE, "plain")}])
 def test_figure_and_table_show_what_is_there(kinds: dict[str, str], tmp_path: Path) -> None:
     write(tmp_path, kinds, pending=3)
     assert len(irm_stability.draw(tmp_path).axes) == max(1, len(kinds))

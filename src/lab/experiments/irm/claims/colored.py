@@ -11,7 +11,7 @@ import pandas as pd
 
 from lab.experiments.irm.results import colored_runs
 from lab.experiments.irm.selection import LOOKS_AT
-from lab.experiments.irm.verdicts import LIMIT, judged, most
+from lab.experiments.irm.verdicts import FEWER_IMAGES, judged, most
 from lab.figures.claims import Claim
 from lab.figures.style import data_sources, median_and_range
 
@@ -41,7 +41,7 @@ def claims(results: Path) -> list[Claim]:
         number=f"{100 * test['irm_penalty'].median():.1f} % test accuracy" if "irm_penalty" in test else "",
         verdict="",
     )
-    return [judged(claim, _kind(test), results, (STUDY,), LIMIT)]
+    return [judged(claim, _kind(test), results, (STUDY,), FEWER_IMAGES)]
 
 
 def _left(test: dict[str, pd.Series]) -> pd.Series:

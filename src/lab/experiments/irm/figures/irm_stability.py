@@ -20,7 +20,7 @@ from lab.experiments.irm.results import (
 from lab.figures.pending import pending_figure
 from lab.figures.style import GREY, data_sources, median_and_range, new_figure, stamp
 
-STUDIES = ("stability", "ramp")
+STUDY = "stability"
 N_COLUMNS = 5
 MARKERS = {"success": "o", "collapsed": "x", "plain": "s", "between": "^"}
 
@@ -29,7 +29,7 @@ def draw(results: Path) -> Figure:
     """Draw a panel per schedule. In the shaded corner, a run is above the bar of the reimplementation."""
     runs = stability_runs(results)
     if runs.empty:
-        return pending_figure(pending(results, *STUDIES))
+        return pending_figure(pending(results, STUDY))
     schedules = [name for name in SCHEDULES if name in set(runs.schedule)]
     n_columns = min(N_COLUMNS, len(schedules))
     n_rows = math.ceil(len(schedules) / n_columns)
@@ -65,9 +65,9 @@ def draw(results: Path) -> Figure:
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
     about = (
         "a mark per seed at its last evaluation; circle: above the bar (shaded) at some evaluation, where "
-        "the source stops, by test data;\nscale=small, 5,000 images per environment"
+        "the source stops, by test data;\n20,000 images of each environment, batches of 64 of each, 30 epochs"
     )
-    sources = "; ".join(filter(None, [data_sources(runs), pending(results, *STUDIES)]))
+    sources = "; ".join(filter(None, [data_sources(runs), pending(results, STUDY)]))
     stamp(figure, f"{about}; data: {sources}")
     return figure
 
@@ -79,7 +79,7 @@ def tabulate(results: Path) -> pd.DataFrame:
     """
     runs = stability_runs(results)
     if runs.empty:
-        return pd.DataFrame([{"pending": pending(results, *STUDIES)}])
+        return pd.DataFrame([{"pending": pending(results, STUDY)}])
     rows = []
     for schedule in (name for name in SCHEDULES if name in set(runs.schedule)):
         chosen = runs[runs.schedule == schedule]
