@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from ilc.gradients._passes.calls import outputs_of, rows_of_outputs
 from ilc.gradients._passes.example_objectives import example_objectives, objective_of_example
 from ilc.gradients._tensor_tree import Values, changed, stacked
 from ilc.gradients._trials.findings import current_step, findings
-from ilc.gradients._trials.trial_passes import copied, trial_passes
+from ilc.gradients._trials.trial_passes import TrialPasses, copied, trial_passes
 from ilc.objectives import Objective, ObjectiveFunction
 
 _QUESTION = "whether losses go one by one"
@@ -58,8 +59,7 @@ def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, t
     # Another number than in the step: a vector of that length could be taken for a row for each example.
     few = [0, len(inputs) - 1] if len(inputs) != 2 else [0, 1, 0]
     with trial_passes(model, loss_fn, inputs) as passes:
-        passes.reset()
-        outputs = rows_of_outputs(outputs_of(model, stacked(copied(inputs, few)).flatten(0, 1)), len(few))
+        outputs = _outputs_of(model, inputs, few, passes)
         if outputs is None:
             return  # The step itself reports this.
         outputs = changed(outputs, lambda values: values.detach().requires_grad_(values.is_floating_point()))
@@ -86,3 +86,19 @@ def check_losses(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, t
                 "model"
             )
     known[_QUESTION] = one_by_one
+
+
+def _outputs_of(model: nn.Module, inputs: Values, few: list[int], passes: TrialPasses) -> Values | None:
+    """The outputs for a few examples; None if they have no row for each example."""
+
+    def rows(which: Sequence[int]) -> Values | None:
+        passes.reset()
+        return rows_of_outputs(outputs_of(model, stacked(copied(inputs, which)).flatten(0, 1)), len(which))
+
+    try:
+        return rows(few)
+    except UserError:
+        raise
+    except Exception:  # Some layers need more examples, such as a norm over parts of the batch.
+        outputs = rows(range(len(inputs)))
+        return None if outputs is None else outputs[few]
