@@ -11,6 +11,7 @@ import pytest
 from docs.page_text import tenths, whole, word
 from lab.experiments.spirals.correlations import MIN_COMPONENTS
 from lab.experiments.spirals.environments import UNANIMITY, read_environments
+from lab.experiments.spirals.figures.spirals_authors_code import PRINTED_ENVIRONMENTS, read_authors_code
 from lab.experiments.spirals.methods import (
     JOINT,
     METHODS,
@@ -35,6 +36,20 @@ def results(root: Path) -> Path:
 @pytest.fixture(scope="module")
 def outcomes(results: Path) -> list[Outcome]:
     return read_outcomes(results)
+
+
+def test_the_first_weights_of_the_authors_code(text: str, results: Path) -> None:
+    runs = read_authors_code(results)
+    printed = runs["dataset.n_environments"] == PRINTED_ENVIRONMENTS
+    plain = runs[runs.aggregator == "mean"]["test/accuracy"]
+    shown = f"its {len(plain)} runs have {tenths(plain.min())} to {tenths(plain.max())} % test accuracy."
+    assert shown in text
+    masked = runs[~printed & (runs.aggregator == "and_mask") & (runs["dataset.shortcut_variance"] == 0.1)]
+    assert set(masked["dataset.revolutions"].value_counts()) == {5}
+    assert (masked["test/accuracy"] >= PERFECT).all() and "all five seeds of the AND-mask are perfect" in text
+    command = runs[printed & (runs.aggregator == "and_mask")].set_index("seed")["test/accuracy"]
+    assert f"finds the mechanism in {(command >= PERFECT).sum()} of {len(command)} seeds." in text
+    assert f"Our seed 0 ended at {whole(command[0])} %." in text
 
 
 def test_the_reading_that_has_all_three(text: str, outcomes: list[Outcome]) -> None:
