@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -28,8 +29,14 @@ class Outline(NamedTuple):
         return cls(n, tuple((node.name(), _shapes(node)) for node in nodes))
 
 
-def operations(outputs: Any) -> list[Node]:
-    """All operations behind the outputs, in an order that only depends on how they are connected."""
+def operations(outputs: Any, detours: Mapping[Node, Node | None] | None = None) -> list[Node]:
+    """All operations behind the outputs, in an order that only depends on how they are connected.
+
+    Args:
+        outputs: a nest of tensors.
+        detours: the operation that counts as the only one behind another, in place of its own; None for none.
+    """
+    detours = detours or {}
     tensors = [value for value in tree_leaves(outputs) if isinstance(value, Tensor)]
     waiting, visited, found = [tensor.grad_fn for tensor in tensors], set(), []
     while waiting:
@@ -38,7 +45,10 @@ def operations(outputs: Any) -> list[Node]:
             continue
         visited.add(node)
         found.append(node)
-        waiting += [following for following, _ in reversed(node.next_functions)]
+        if node in detours:
+            waiting.append(detours[node])
+        else:
+            waiting += [following for following, _ in reversed(node.next_functions)]
     return found
 
 

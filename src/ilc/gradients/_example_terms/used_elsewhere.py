@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.autograd.graph import Node, get_gradient_edge
 from torch.utils._pytree import tree_leaves
 
+from ilc.gradients._example_terms.outline import operations
+
 Detours = dict[Node, Node | None]
 """The operation at the end of a layer, and the one before the layer; None if there is none."""
 
@@ -31,18 +33,5 @@ def reached(risk: Tensor, detours: Mapping[Node, Node | None], parameters: Mappi
     graph does.
     """
     names = {id(p): name for name, p in parameters.items()}
-    found, visited = set(), set()
-    waiting: list[Node | None] = [get_gradient_edge(risk).node] if risk.requires_grad else []
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in visited:
-            continue
-        visited.add(node)
-        name = names.get(id(getattr(node, "variable", None)))
-        if name is not None:
-            found.add(name)
-        if node in detours:
-            waiting.append(detours[node])
-        else:
-            waiting += [following for following, _ in node.next_functions]
-    return found
+    leaves = (id(getattr(node, "variable", None)) for node in operations(risk, detours))
+    return {names[leaf] for leaf in leaves if leaf in names}

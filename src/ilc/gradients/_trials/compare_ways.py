@@ -76,25 +76,18 @@ def first_right_way(
             mixed_up = isinstance(error, NotByExamplesError)
             reasons.append(_FIRST_AXIS if mixed_up else _other_gradient("a layer"))
             continue
-        if name is None and environments_mix(model, loss_fn, rows.inputs, rows.targets, passes):
-            reasons.append(_MIXED)
-            continue
-        if name is None:
+        if name is None and not environments_mix(model, loss_fn, rows.inputs, rows.targets, passes):
             right = way
             break
-        if rounding_may_differ and rounding_decides(model, loss_fn, rows, passes):
+        if name is not None and rounding_may_differ and rounding_decides(model, loss_fn, rows, passes):
             return Comparison(None, [])
-        reasons.append(_other_gradient(name))
+        reasons.append(_MIXED if name is None else _other_gradient(name))
     by_layers = right is not None
     if right is not None or differs is None or _is_random(model, loss_fn, rows, passes):
         return Comparison(right or by_func, reasons, by_layers)
     if rounding_may_differ and rounding_decides(model, loss_fn, rows, passes):
         return Comparison(None, reasons, by_layers)
-    said = (
-        "takes one environment after another, because torch.func leaves out a part of the gradient of "
-        f"{differs}"
-    )
-    return Comparison(sequential, reasons, by_layers, said)
+    return Comparison(sequential, reasons, by_layers, said=f"{_LEFT_OUT} of {differs}")
 
 
 _LEFT_OUT = "takes one environment after another, because torch.func leaves out a part of the gradient"
