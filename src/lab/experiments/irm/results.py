@@ -42,6 +42,8 @@ ROW_LABELS = {
 }
 ROW_COLORS = {**COLORS, "grayscale_mean": "#000000"}
 
+STABILITY = "stability"
+"""The study of schedules of the penalty's weight."""
 SCHEDULES = {
     "constant 1": "constant: 1",
     "constant 10": "constant: 10",
@@ -87,13 +89,9 @@ def mean_and_deviation(values: pd.Series) -> str:
     return f"{100 * values.mean():.1f}{deviation}"
 
 
-def pending(results: Path, *names: str) -> str:
-    """Return how many runs of the first unfinished study are done, in words; empty if all are done."""
-    for name in names:
-        words = progress_in_words(results / FOLDER / f"{name}_runs.csv")
-        if words:
-            return words
-    return ""
+def pending(results: Path, study: str) -> str:
+    """Return how many runs of an unfinished study are done, in words; empty if all are done."""
+    return progress_in_words(results / FOLDER / f"{study}_runs.csv")
 
 
 def stability_runs(results: Path) -> pd.DataFrame:
@@ -102,8 +100,8 @@ def stability_runs(results: Path) -> pd.DataFrame:
     ``schedule`` is a key of ``SCHEDULES``. ``passed`` says whether the run passes the bar at some evaluation.
     There the reimplementation would have stopped it. ``outcome`` is a key of ``OUTCOMES``.
     """
-    runs = read_done(results / FOLDER / "stability_runs.csv")
-    curves = read_curves(results / FOLDER / "stability_curves.csv")
+    runs = read_done(results / FOLDER / f"{STABILITY}_runs.csv")
+    curves = read_curves(results / FOLDER / f"{STABILITY}_curves.csv")
     stopped = set(curves[passes(curves)].run) if len(curves) else set()
     runs = runs.assign(passed=runs.run.isin(stopped))
     return runs.assign(

@@ -25,18 +25,18 @@ def most(share: float, n: int) -> str:
     return "yes" if share > 0.5 else "no"
 
 
-def judged(claim: Claim, kind: str, results: Path, studies: tuple[str, ...], limit: str = "") -> Claim:
-    """Return the claim with its verdict, which is pending while runs of a study are missing.
+def judged(claim: Claim, kind: str, results: Path, study: str, limit: str = "") -> Claim:
+    """Return the claim with its verdict, which is pending while runs of its study are missing.
 
     Args:
         claim: its ``ours`` and ``number`` may be empty.
         kind: ``reproduced``, ``in part``, ``not reproduced`` or ``undecided``, perhaps with words after it.
         results: the folder of committed CSV files.
-        studies: the studies whose runs must be done.
+        study: the study whose runs must be done.
         limit: how our setting differs from the source's, in words. With a limit, what is reproduced is so in
             part.
     """
-    unfinished = pending(results, *studies)
+    unfinished = pending(results, study)
     if unfinished:
         ours = f"{claim.ours} Done so far: " if claim.ours else "There is no number yet: "
         number = number_of_runs(unfinished)

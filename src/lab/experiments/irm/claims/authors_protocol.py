@@ -70,7 +70,7 @@ def claims(results: Path) -> list[Claim]:
         else "",
         verdict="",
     )
-    return [judged(claim, _kind(by_row), results, (STUDY,), ANOTHER_NETWORK)]
+    return [judged(claim, _kind(by_row), results, STUDY, ANOTHER_NETWORK)]
 
 
 def two_errors(name: str, part: int, chosen: pd.DataFrame) -> float:

@@ -41,7 +41,7 @@ def claims(results: Path) -> list[Claim]:
         number=f"{100 * test['irm_penalty'].median():.1f} % test accuracy" if "irm_penalty" in test else "",
         verdict="",
     )
-    return [judged(claim, _kind(test), results, (STUDY,), FEWER_IMAGES)]
+    return [judged(claim, _kind(test), results, STUDY, FEWER_IMAGES)]
 
 
 def _left(test: dict[str, pd.Series]) -> pd.Series:

@@ -68,7 +68,7 @@ def claims(results: Path) -> list[Claim]:
         )
         for threshold, chosen in of.items()
     }
-    return [judged(claim, verdict(at), results, (STUDY,))]
+    return [judged(claim, verdict(at), results, STUDY)]
 
 
 class Accuracies(NamedTuple):

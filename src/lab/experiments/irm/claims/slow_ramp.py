@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.experiments.irm.results import FOLDER, passes, stability_runs
+from lab.experiments.irm.results import FOLDER, STABILITY, passes, stability_runs
 from lab.experiments.irm.verdicts import ANOTHER_NETWORK, judged, most
 from lab.figures.claims import Claim
 from lab.figures.pending import read_curves
 from lab.figures.style import data_sources
 
-STUDY, SCHEDULE = "stability", "ramp 1.6"
-"""The study, and the schedule in it that is the reimplementation's."""
+SCHEDULE = "ramp 1.6"
+"""The schedule of the study that is the reimplementation's."""
 
 
 def claims(results: Path) -> list[Claim]:
@@ -25,7 +25,7 @@ def claims(results: Path) -> list[Claim]:
     """
     runs = stability_runs(results)
     runs = runs[runs.schedule == SCHEDULE]
-    curves = read_curves(results / FOLDER / f"{STUDY}_curves.csv")
+    curves = read_curves(results / FOLDER / f"{STABILITY}_curves.csv")
     curves = curves[curves.run.isin(runs.run)]
     ours, number, kind = "", "", "undecided"
     if len(curves):
@@ -54,7 +54,7 @@ def claims(results: Path) -> list[Claim]:
         number=number,
         verdict="",
     )
-    return [judged(claim, kind, results, (STUDY,), ANOTHER_NETWORK)]
+    return [judged(claim, kind, results, STABILITY, ANOTHER_NETWORK)]
 
 
 def ramp(passing: int, n: int) -> str:

@@ -11,11 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.experiments.irm.results import (
-    OUTCOMES,
-    SCHEDULES,
-    stability_runs,
-)
+from lab.experiments.irm.results import OUTCOMES, SCHEDULES, STABILITY, stability_runs
 from lab.experiments.irm.verdicts import ANOTHER_NETWORK, judged
 from lab.figures.claims import Claim
 from lab.figures.style import data_sources
@@ -62,7 +58,7 @@ def claims(results: Path) -> list[Claim]:
         number=number,
         verdict="",
     )
-    return [judged(claim, begins_plain(shares), results, ("stability",), ANOTHER_NETWORK)]
+    return [judged(claim, begins_plain(shares), results, STABILITY, ANOTHER_NETWORK)]
 
 
 def begins_plain(shares: dict[str, dict[str, float]]) -> str:

@@ -14,13 +14,13 @@ from lab.experiments.irm.results import (
     OUTCOMES,
     PUBLISHED,
     SCHEDULES,
+    STABILITY,
     pending,
     stability_runs,
 )
 from lab.figures.pending import pending_figure
 from lab.figures.style import GREY, data_sources, median_and_range, new_figure, stamp
 
-STUDY = "stability"
 N_COLUMNS = 5
 MARKERS = {"success": "o", "collapsed": "x", "plain": "s", "between": "^"}
 
@@ -29,7 +29,7 @@ def draw(results: Path) -> Figure:
     """Draw a panel per schedule. In the shaded corner, a run is above the bar of the reimplementation."""
     runs = stability_runs(results)
     if runs.empty:
-        return pending_figure(pending(results, STUDY))
+        return pending_figure(pending(results, STABILITY))
     schedules = [name for name in SCHEDULES if name in set(runs.schedule)]
     n_columns = min(N_COLUMNS, len(schedules))
     n_rows = math.ceil(len(schedules) / n_columns)
@@ -67,7 +67,7 @@ def draw(results: Path) -> Figure:
         "a mark per seed at its last evaluation; circle: above the bar (shaded) at some evaluation, where "
         "the source stops, by test data;\n20,000 images of each environment, batches of 64 of each, 30 epochs"
     )
-    sources = "; ".join(filter(None, [data_sources(runs), pending(results, STUDY)]))
+    sources = "; ".join(filter(None, [data_sources(runs), pending(results, STABILITY)]))
     stamp(figure, f"{about}; data: {sources}")
     return figure
 
@@ -79,7 +79,7 @@ def tabulate(results: Path) -> pd.DataFrame:
     """
     runs = stability_runs(results)
     if runs.empty:
-        return pd.DataFrame([{"pending": pending(results, STUDY)}])
+        return pd.DataFrame([{"pending": pending(results, STABILITY)}])
     rows = []
     for schedule in (name for name in SCHEDULES if name in set(runs.schedule)):
         chosen = runs[runs.schedule == schedule]

@@ -24,24 +24,14 @@ def claims(results: Path) -> list[Claim]:
 
 def plain_training(plain: pd.DataFrame, outcomes: list[Outcome], seeds: str) -> Claim:
     """Return the claim on the baseline's curve, judged with two revolutions and with three."""
-    (three,) = (
-        outcome
-        for outcome in outcomes
-        if outcome.counted == "all" and outcome.reading == CHOSEN._replace(revolutions=THREE.revolutions)
-    )
-    as_deviation = next(
-        (
-            outcome.first
-            for outcome in outcomes
-            if outcome.counted == "all"
-            and outcome.reading == CHOSEN._replace(revolutions=THREE.revolutions, shortcut_variance=0.01)
-        ),
-        None,
-    )
+    all_together = {outcome.reading: outcome for outcome in outcomes if outcome.counted == "all"}
+    at_three = CHOSEN._replace(revolutions=THREE.revolutions)
+    three = all_together[at_three]
+    as_deviation = all_together.get(at_three._replace(shortcut_variance=0.01))
     other = (
-        f" If the paper's 0.1 is a standard deviation, it finds it first with {as_deviation:,} environments "
-        "there too."
-        if as_deviation
+        f" If the paper's 0.1 is a standard deviation, it finds it first with {as_deviation.first:,} "
+        "environments there too."
+        if as_deviation and as_deviation.first
         else ""
     )
     best_of_three = {size: float(test.max()) for size, test in three.plain.items()}
