@@ -118,4 +118,5 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     known = [str(key) for key in error.parent_node]
     if not group:
         return unknown_key(key, [*known, *GROUPS_WITHOUT_KEY])
-    return foreign_option(group, error.parent_node.get("name"), option) or unknown_key(key, known)
+    hint = f". An option that the config leaves out needs a plus sign: +{key}=VALUE"
+    return foreign_option(group, error.parent_node.get("name"), option) or unknown_key(key, known) + hint

@@ -43,6 +43,9 @@ SOURCES_IMAGES = (
 TODAY = "2026-11-26"
 FEW_SEEDS = "a verdict on fewer than three seeds became undecided on 2026-11-26"
 WAITS = f"{FEW_SEEDS}; since 2026-11-27 the claim waits only for the runs that it compares"
+AUTHORS_WEIGHTS = (
+    "the authors' first weights became a setting on 2026-11-28, before its runs but for 60 that were known"
+)
 LITERAL = "some runs of the thesis's own setting came after it"
 DATES = {
     "coinrun/generalisation": RuleDate(TODAY),
@@ -71,15 +74,22 @@ DATES = {
     "memorisation/wrong_labels": RuleDate("2026-11-25", TODAY, WAITS),
     "ood_bench/published_table": RuleDate(TODAY, TODAY),
     "skip_intervals/comparison": RuleDate(TODAY),
-    "spirals/accuracy": RuleDate(TODAY, AFTER, "before those with 2 revolutions and 93 epochs"),
-    "spirals/configuration": RuleDate(TODAY),
+    "spirals/accuracy": RuleDate(
+        "2026-11-28",
+        AFTER,
+        "since this day it is on the baselines that the source names, without IRM, of which the source says "
+        f"nothing; {AUTHORS_WEIGHTS}",
+    ),
+    "spirals/configuration": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
     "spirals/domains": RuleDate(TODAY),
     "spirals/environments": RuleDate(TODAY),
-    "spirals/gradients": RuleDate(TODAY),
-    "spirals/input_weights": RuleDate(TODAY),
-    "spirals/robustness": RuleDate(TODAY),
+    "spirals/gradients": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
+    "spirals/input_weights": RuleDate(
+        "2026-11-28", AFTER, "since this day it tests the counts; three seeds of a setting are older"
+    ),
+    "spirals/robustness": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
     "spirals/rotation": RuleDate(TODAY),
-    "spirals/shortcut_gradients": RuleDate(TODAY),
+    "spirals/shortcut_gradients": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
     "theory/masked_descent": RuleDate(TODAY, FORMULA),
     "theory/patchwork": RuleDate(TODAY, FORMULA),
     "theory/propositions": RuleDate(TODAY, FORMULA),

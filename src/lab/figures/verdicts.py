@@ -61,7 +61,7 @@ def at_settings(verdicts: Mapping[str, str]) -> str:
     if len(set(kinds)) == 1:
         return f"{kinds[0]}: {'; '.join(f'{where} {detail}' for where, detail in details.items())}"
     said = "; ".join(
-        f"{kind} {where}{f' ({detail})' if detail else ''}"
+        f"{'partly' if kind == 'in part' else kind} {where}{f' ({detail})' if detail else ''}"
         for kind, (where, detail) in zip(kinds, details.items(), strict=True)
     )
     if {"reproduced", "in part"} & set(kinds):

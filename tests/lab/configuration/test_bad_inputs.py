@@ -17,6 +17,10 @@ MISTAKES = {
     "new key in a section": ("+dataset.sise=1", "unknown key 'dataset.sise'"),
     "new key of the logger": ("+logger.foo=1", "unknown key 'logger.foo'"),
     "new key of the trainer": ("+trainer.foo=1", "unknown key 'trainer.foo'"),
+    "an option that the config leaves out": (
+        "trainer.stop_when_still=3",
+        "An option that the config leaves out needs a plus sign: +trainer.stop_when_still=VALUE",
+    ),
     "unknown aggregator": ("aggregator=median", "geometric_mean"),
     "unknown experiment": ("experiment=spiral", "did you mean spirals? Write experiment=NAME"),
     "unknown model": ("model=transformer", "does not name a choice of model: write model=NAME"),

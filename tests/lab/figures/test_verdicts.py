@@ -40,6 +40,7 @@ def test_only_what_has_no_limit_counts_as_reproduced(verdict: str, kind: str) ->
             "undecided: few",
             "in part: reproduced with 2; undecided with 3 (few)",
         ),
+        ("in part: for L2", "not reproduced", "in part: partly with 2 (for L2); not reproduced with 3"),
         ("not reproduced: a", "not reproduced: b", "not reproduced: with 2 a; with 3 b"),
         ("not reproduced", "undecided", "undecided: not reproduced with 2; undecided with 3"),
         ("not reproduced", "reproduced", "in part: not reproduced with 2; reproduced with 3"),

@@ -11,8 +11,12 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 
+from lab.experiments.spirals.settings import AUTHORS, KAIMING, TWO, Setting
+
 MASKED = Path("spirals/environments_runs.csv")
 PLAIN = Path("spirals/environments_plain.csv")
+PLAIN_OF_AUTHORS = KAIMING / PLAIN.name
+MASKED_OF_AUTHORS = KAIMING / MASKED.name
 SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 CAP = 4096
 """The most examples that a step of the AND-mask has here, in all environments together."""
@@ -22,12 +26,13 @@ UNANIMITY = 1.0
 """The agreement threshold that the thesis names its best."""
 
 
-def read_environments(results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the last evaluations of plain training and those of the AND-mask.
+def read_environments(results: Path, setting: Setting = TWO) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the last evaluations of plain training and those of the AND-mask, at one of two settings.
 
     The columns ``n_environments`` and ``threshold`` tell their settings.
     """
-    plain, masked = pd.read_csv(results / PLAIN), pd.read_csv(results / MASKED)
+    paths = (PLAIN_OF_AUTHORS, MASKED_OF_AUTHORS) if setting == AUTHORS else (PLAIN, MASKED)
+    plain, masked = (pd.read_csv(results / path) for path in paths)
     last = plain.groupby("n_environments").epoch.transform("max")
     names = {"dataset.n_environments": "n_environments", "aggregator.agreement_threshold": "threshold"}
     return plain[plain.epoch == last], masked.rename(columns=names)

@@ -22,7 +22,7 @@ from ilc.gradients import vectorized
 from lab.data import Environments, make_spirals
 from lab.experiments.spirals.signals import mechanism_only, shortcut_only
 from lab.machine.seeding import generator_for, seed_for
-from lab.models import MLP
+from lab.models import MLP, KaimingMLP
 
 
 class SignalGradients(NamedTuple):
@@ -53,8 +53,11 @@ def network_and_spirals(
     revolutions: float = 2.0,
     shortcut_variance: float = 0.1,
     standardize_mechanism: bool = True,
+    authors_weights: bool = False,
 ) -> tuple[nn.Module, Environments]:
     """Return a new perceptron and one batch of spirals. Both have the paper's size by default.
+
+    The perceptron has the first weights of the authors' code, or PyTorch's.
 
     Deviation: we read the paper's "batches of size 1024" as examples per environment, which is also the
     meaning of ``dataset.batch_size``.
@@ -70,7 +73,8 @@ def network_and_spirals(
         standardize_mechanism=standardize_mechanism,
     )
     torch.manual_seed(seed_for(seed, "model and dropout"))
-    return MLP(spirals.inputs.shape[-1], spirals.n_outputs, hidden_units, hidden_layers=3), spirals
+    perceptron = KaimingMLP if authors_weights else MLP
+    return perceptron(spirals.inputs.shape[-1], spirals.n_outputs, hidden_units, hidden_layers=3), spirals
 
 
 def signal_gradients(model: nn.Module, spirals: Environments, seed: int) -> SignalGradients:

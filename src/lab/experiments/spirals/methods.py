@@ -61,15 +61,9 @@ def read_methods(results: Path, kind: str, folder: Path = RUNS) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True).fillna({"train/accuracy": CHANCE, "test/accuracy": CHANCE})
 
 
-def read_trials(results: Path, name: str) -> pd.DataFrame:
+def read_trials(results: Path, name: str, folder: Path = TRIALS) -> pd.DataFrame:
     """Return all trials of one method's search."""
-    return pd.read_csv(results / TRIALS / f"{name}_trials.csv")
-
-
-def trials_each(results: Path) -> str:
-    """Return how many trials the searches completed, in words."""
-    counts = [int((read_trials(results, name).state == "COMPLETE").sum()) for name in METHODS]
-    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    return pd.read_csv(results / folder / f"{name}_trials.csv")
 
 
 def chance_p_value(test: pd.Series) -> float:

@@ -50,9 +50,12 @@ def task_of(reading: Reading, n_environments: int, seed: int, *further: str) -> 
     return task
 
 
-def evaluations(reading: Reading, n_environments: int, seeds: int) -> pd.DataFrame:
-    """Train all seeds, evaluate each ten times on the way, and return a row per seed and evaluation."""
-    tasks = [task_of(reading, n_environments, seed) for seed in range(seeds)]
+def evaluations(reading: Reading, n_environments: int, seeds: int, *further: str) -> pd.DataFrame:
+    """Train all seeds, evaluate each ten times on the way, and return a row per seed and evaluation.
+
+    ``further`` are overrides of the run's options.
+    """
+    tasks = [task_of(reading, n_environments, seed, *further) for seed in range(seeds)]
     epochs = PLAIN_STEPS // (tasks[0].schedule.steps_per_epoch or PLAIN_STEPS)
     with subnormals_are_zero():
         evaluated = list(train_together(tasks, epochs, epochs // EVALUATIONS, LR, WEIGHT_DECAY))

@@ -27,7 +27,8 @@ def train_together(
 
     Args:
         tasks: T tasks before their first step. They differ only in their numbers. Each has linear layers with
-            leaky rectifiers between them, batches ``[1, B, D]`` and the cross-entropy.
+            leaky rectifiers between them, batches ``[1, B, D]`` and the cross-entropy. With ``KaimingMLP``
+            the first logit is 0, as in a run.
         epochs: the number of epochs.
         evaluate_every: the number of epochs between two evaluations.
         lr: the learning rate of Adam.
@@ -52,6 +53,7 @@ def train_together(
     scheduler = optim.lr_scheduler.MultiStepLR(
         optimizer, [int(part * epochs) for part in first.schedule.milestones], first.schedule.lr_decay
     )
+    n_constant = first.data.n_outputs - weights[-1].shape[-1]
     steps = first.schedule.steps_per_epoch or len(first.sampler)
     for epoch in range(1, epochs + 1):
         samplers = [iter(task.sampler) for task in tasks]
@@ -59,7 +61,7 @@ def train_together(
             batches = [next(sampler) for sampler in samplers]
             inputs, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
             optimizer.zero_grad()
-            logits = _forward(weights, biases, inputs)
+            logits = F.pad(_forward(weights, biases, inputs), (n_constant, 0))
             # This is the sum of the tasks' mean risks.
             risk = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum") / inputs.shape[1]
             torch.autograd.backward(risk)

@@ -7,14 +7,18 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from lab.experiments.spirals.settings import AUTHORS, KAIMING, Setting
+
 NETWORKS = Path("spirals/unanimous.csv")
 COMPONENTS = Path("spirals/unanimous_components.csv")
+NETWORKS_OF_AUTHORS = KAIMING / NETWORKS.name
+COMPONENTS_OF_AUTHORS = KAIMING / COMPONENTS.name
 FEWEST_COMPONENTS = 3
 """The correlation of two components is 1 or -1, so a network with fewer than three says nothing."""
 
 
 class Unanimous(NamedTuple):
-    """The signals where all environments agree, in the networks of one number of revolutions.
+    """The signals where all environments agree, in the networks of one setting.
 
     Attributes:
         n: the number of networks.
@@ -35,12 +39,16 @@ class Unanimous(NamedTuple):
     pooled: tuple[float, float]
 
 
-def read_unanimous(results: Path, revolutions: float) -> Unanimous:
-    """Return what is left at threshold 1 with this number of revolutions."""
-    rows = pd.read_csv(results / NETWORKS)
-    rows = rows[(rows.revolutions == revolutions) & (rows.agreement_threshold == 1)]
-    kept = pd.read_csv(results / COMPONENTS)
-    kept = kept[kept.revolutions == revolutions]
+def tables_of(setting: Setting) -> tuple[Path, Path]:
+    """Return the table of networks of a setting, and that of their kept components."""
+    return (NETWORKS_OF_AUTHORS, COMPONENTS_OF_AUTHORS) if setting == AUTHORS else (NETWORKS, COMPONENTS)
+
+
+def read_unanimous(results: Path, setting: Setting) -> Unanimous:
+    """Return what is left at threshold 1 at this setting."""
+    rows, kept = (pd.read_csv(results / table) for table in tables_of(setting))
+    rows = rows[(rows.revolutions == setting.revolutions) & (rows.agreement_threshold == 1)]
+    kept = kept[kept.revolutions == setting.revolutions]
     counts = rows.kept_components
     enough = rows[counts >= FEWEST_COMPONENTS]
     return Unanimous(

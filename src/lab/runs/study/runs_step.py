@@ -62,9 +62,12 @@ class RunsStep:
         """Run folder -> the overrides of its run.
 
         Raises:
-            HydraException, UserError: an override does not fit the config.
+            HydraException, UserError: an override does not fit the config, or no run has a key of
+                ``columns``.
         """
-        return _plan((*self.fixed, *self.was_default), self.overrides, folder / "runs")
+        runs = _plan((*self.fixed, *self.was_default), self.overrides, folder / "runs")
+        _check_columns(self.columns, tuple(tuple(own) for own in runs.values()))
+        return runs
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
         """The number of runs that are done and of all runs; a run that may diverge and did so is done."""
@@ -151,6 +154,26 @@ def _plan(
     for own in overrides:
         runs.update(plan([*fixed, *own, *WORKER], output))
     return runs
+
+
+@cache
+def _check_columns(columns: Sequence[str], runs: Sequence[tuple[str, ...]]) -> None:
+    """Refuse a key that no run's config has: its column would be empty."""
+    for column in columns:
+        if not any(_has(_config(own), column) for own in runs):
+            raise UserError(
+                f"columns names {column}, which the config of no run has: check its spelling against the "
+                "output of src/train.py --cfg job"
+            )
+
+
+def _has(values: Any, key: str) -> bool:
+    """Whether a config has a dotted key."""
+    for part in key.split("."):
+        if not isinstance(values, Mapping) or part not in values:
+            return False
+        values = values[part]
+    return True
 
 
 @cache

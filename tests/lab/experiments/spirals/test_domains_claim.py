@@ -12,7 +12,7 @@ from lab.experiments.spirals.claims.domains import claims
 from lab.experiments.spirals.domains import ACCURACY, SEPARATING
 from lab.experiments.spirals.figures.dann_features import draw
 from lab.experiments.spirals.measurements.separating_unit import separating_unit
-from lab.experiments.spirals.three_revolutions import DOMAINS_OF_THREE
+from lab.experiments.spirals.settings import DOMAINS_OF_THREE
 
 
 def _write(folder: Path, alone: list[float], adversary: list[float]) -> None:

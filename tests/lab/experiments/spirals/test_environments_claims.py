@@ -78,7 +78,7 @@ def test_how_many_environments_plain_training_needs(
         ({32: 1.0, 64: 1.0, 1024: 1.0}, "in part: reproduced with 2 revolutions", "2 of 6"),
         (
             {32: 1.0, 64: 0.5, 1024: 0.6},
-            "in part: in part with 2 revolutions (with 32, but not with 64 to 1,024 under a cap of 4,096 "
+            "in part: partly with 2 revolutions (with 32, but not with 64 to 1,024 under a cap of 4,096 "
             "examples)",
             "0 of 6",
         ),
@@ -107,7 +107,7 @@ def test_the_best_configuration_is_judged_at_two_and_three_revolutions() -> None
     judged = [_outcome(CHOSEN, "each", chance, some), _outcome(THREE, "each", chance, chance)]
     claim = configuration([*others, *judged])
     assert claim.verdict == (
-        "in part: in part with 2 revolutions (rescaled updates, 2 of 3 seeds); "
+        "in part: partly with 2 revolutions (rescaled updates, 2 of 3 seeds); "
         "not reproduced with 3 revolutions"
     )
     assert f"perfect under {len(READINGS) - 2} of {len(READINGS)} readings" in claim.ours

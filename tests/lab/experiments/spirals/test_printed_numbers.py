@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from docs.page_text import tenths, whole, word
+from lab.experiments.spirals.claims.gradients import THESIS_MECHANISM
 from lab.experiments.spirals.correlations import MIN_COMPONENTS
 from lab.experiments.spirals.environments import UNANIMITY, read_environments
 from lab.experiments.spirals.figures.spirals_authors_code import PRINTED_ENVIRONMENTS, read_authors_code
@@ -23,9 +24,18 @@ from lab.experiments.spirals.methods import (
 )
 from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
 from lab.experiments.spirals.readings import AND_MASK_RUNS, CHOSEN
-from lab.experiments.spirals.three_revolutions import WHOLE, WHOLE_RUNS, settings_of_methods
-from lab.experiments.spirals.three_revolutions import tests_at as accuracies_at
-from lab.experiments.spirals.unanimous import read_unanimous
+from lab.experiments.spirals.settings import (
+    AUTHORS,
+    CORRELATIONS_OF_AUTHORS,
+    THREE,
+    TWO,
+    WHOLE,
+    WHOLE_RUNS,
+    settings_of_methods,
+)
+from lab.experiments.spirals.settings import tests_at as accuracies_at
+from lab.experiments.spirals.unanimous import read_unanimous, tables_of
+from lab.figures.mean_interval import mean_interval
 
 
 @pytest.fixture(scope="module")
@@ -228,8 +238,26 @@ def test_figure_7(text: str, results: Path) -> None:
     assert by_chance < share < 2 * by_chance and MIN_COMPONENTS == 20
 
 
+def test_figure_7_with_the_authors_weights(text: str, results: Path) -> None:
+    rows = pd.read_csv(results / CORRELATIONS_OF_AUTHORS)
+    rows = rows[(rows.parameters == "all") & (rows["mask"] == "and_mask") & (rows.agreement_threshold == 0)]
+    ten = rows.mechanism_correlation
+    many = pd.read_csv(results / tables_of(AUTHORS)[0])
+    many = many[many.agreement_threshold == 0].mechanism_correlation
+    words = (
+        f"{ten.mean():.2f} with these weights and three revolutions (mean of ten networks, "
+        f"{ten.min():.2f} to {ten.max():.2f}), and {many.mean():.2f} in {len(many)} networks"
+    )
+    assert words in text
+    low, _ = mean_interval(ten)
+    assert low > THESIS_MECHANISM
+    at_one = read_unanimous(results, AUTHORS)
+    assert f"keep {at_one.components[0]:g} components in the median, and the shortcuts lead" in text
+    assert f"is the larger one in {at_one.larger} of {at_one.measured} networks. Here the thesis" in text
+
+
 def test_threshold_1(text: str, results: Path) -> None:
-    two, three = (read_unanimous(results, revolutions) for revolutions in (2.0, 3.0))
+    two, three = (read_unanimous(results, setting) for setting in (TWO, THREE))
     assert f"is the larger one in {two.larger} of {two.measured} networks, as the thesis says" in text
     assert f"With three it is in {three.larger} of {three.measured}." in text
     kept = [int(found.components[0]) for found in (two, three)]

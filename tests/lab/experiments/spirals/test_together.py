@@ -11,7 +11,7 @@ from lab.experiments.spirals.readings import CHOSEN, PLAIN_STEPS
 from lab.experiments.spirals.together import train_together
 
 
-def _task(seed: int) -> EnvironmentTask:
+def _task(seed: int, *further: str) -> EnvironmentTask:
     return task_of(
         CHOSEN,
         6,
@@ -22,6 +22,7 @@ def _task(seed: int) -> EnvironmentTask:
         "model.hidden_units=16",
         "trainer.max_epochs=4",
         "trainer.steps_per_epoch=5",
+        *further,
     )
 
 
@@ -35,13 +36,14 @@ def test_all_numbers_of_environments_have_as_many_steps(n_environments: int) -> 
     assert min(task.scheduler.milestones) == PLAIN_STEPS // steps // 2
 
 
-def test_each_is_trained_as_alone() -> None:
+@pytest.mark.parametrize("model", ["mlp", "kaiming_mlp"])
+def test_each_is_trained_as_alone(model: str) -> None:
     seeds = (0, 1, 2)
-    together = [_task(seed) for seed in seeds]
+    together = [_task(seed, f"model={model}") for seed in seeds]
     evaluated = dict(train_together(together, 4, 2, LR, WEIGHT_DECAY))
     assert list(evaluated) == [2, 4]
     for place, seed in enumerate(seeds):
-        alone = _task(seed)
+        alone = _task(seed, f"model={model}")
         for epoch in (1, 2, 3, 4):
             alone.train_epoch()
             if epoch in evaluated:

@@ -93,3 +93,15 @@ def test_errors_are_readable(line: str, replacement: str, message: str, tmp_path
 def test_an_unknown_study_names_those_there_are() -> None:
     with pytest.raises(UserError, match=r"no study is called 'spiral': choose one of .*spirals_demo"):
         load_study("spiral")
+
+
+def test_a_column_that_no_run_has_is_refused_before_the_first_run(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        GOOD.replace("columns: [optimizer.lr]", "columns: [optimizer.lr, optimizer.learning_rate]")
+    )
+    step = load_study(str(path)).steps[0]
+    with pytest.raises(
+        UserError, match=r"columns names optimizer\.learning_rate, which the config of no run"
+    ):
+        step.count(tmp_path, tmp_path)

@@ -14,7 +14,7 @@ from lab.experiments.spirals.domains import (
     read_domains,
     read_groups,
 )
-from lab.experiments.spirals.three_revolutions import DOMAINS_OF_THREE, THREE, TWO
+from lab.experiments.spirals.settings import DOMAINS_OF_THREE, THREE, TWO
 from lab.figures.claims import Claim
 from lab.figures.style import median_and_range
 from lab.figures.verdicts import FEWEST, at_settings

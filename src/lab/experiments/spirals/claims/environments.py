@@ -10,7 +10,7 @@ from lab.experiments.spirals.environments import CAP, EACH, UNANIMITY, read_envi
 from lab.experiments.spirals.methods import PERFECT
 from lab.experiments.spirals.reading_outcomes import PUBLISHED_ENVIRONMENTS, Outcome, read_outcomes
 from lab.experiments.spirals.readings import CHOSEN, MANY_ENVIRONMENTS
-from lab.experiments.spirals.three_revolutions import THREE, TWO
+from lab.experiments.spirals.settings import THREE, TWO
 from lab.figures.claims import Claim
 from lab.figures.verdicts import FEWEST, at_settings
 

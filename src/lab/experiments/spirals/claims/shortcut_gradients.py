@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from lab.experiments.spirals.claims.gradients import ends, highest_median, rows_at
 from lab.experiments.spirals.correlations import MIN_COMPONENTS, in_all_networks
-from lab.experiments.spirals.three_revolutions import SETTINGS
+from lab.experiments.spirals.settings import LEFT_OPEN, SETTINGS
 from lab.experiments.spirals.unanimous import FEWEST_COMPONENTS, Unanimous, read_unanimous
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
@@ -24,7 +24,7 @@ def claims(results: Path) -> list[Claim]:
     """Return the claim, from the correlations by threshold and from many networks at threshold 1."""
     verdicts, words, numbers = {}, [], []
     for setting in SETTINGS:
-        rows, unanimous = rows_at(results, setting), read_unanimous(results, setting.revolutions)
+        rows, unanimous = rows_at(results, setting), read_unanimous(results, setting)
         falls, parts = [], []
         for name, label in PARTS.items():
             masked = rows[(rows.parameters == name) & (rows["mask"] == "and_mask")]
@@ -40,7 +40,7 @@ def claims(results: Path) -> list[Claim]:
                 f"{ends(kept)}{between} for {label}, lower at the second in {falls[-1][0]} of {falls[-1][1]}"
             )
         verdicts[setting.words] = shortcut_rule(falls[0], falls[1], unanimous.larger, unanimous.measured)
-        numbers.append(f"{unanimous.larger} of {unanimous.measured}")
+        numbers.append(f"{unanimous.larger} of {unanimous.measured} {setting.words}")
         words.append(
             f"{setting.words.capitalize()} the median correlation with the shortcuts' gradient is "
             f"{'; '.join(parts)} networks. {_at_one(unanimous)}"
@@ -55,10 +55,8 @@ def claims(results: Path) -> list[Claim]:
             ours=f"{' '.join(words)} Thresholds below 1 are those at which each of ten networks keeps at "
             f"least {MIN_COMPONENTS} components. A network with fewer than {FEWEST_COMPONENTS} components at "
             "threshold 1 is left out, because it has no correlation.",
-            number=f"mechanism ahead at threshold 1 in {' and '.join(numbers)} networks, with 2 and 3 "
-            "revolutions",
-            reading="how many revolutions the spirals have, and which threshold and which parameters are "
-            "meant.",
+            number=f"networks with the mechanism ahead at threshold 1: {', '.join(numbers)}",
+            reading=f"which threshold and which parameters are meant, {LEFT_OPEN}",
             verdict=at_settings(verdicts),
         )
     ]
@@ -87,7 +85,7 @@ def shortcut_rule(overall: tuple[int, int], first: tuple[int, int], ahead: int, 
     parts = ["in the whole network"] if everywhere else ["in the first layer"] if in_first else []
     parts += ["at threshold 1"] if left else []
     if parts:
-        return f"in part: {' and '.join(parts)}"
+        return f"in part: {' and '.join(parts)}{', not at threshold 1' if sure and not left else ''}"
     return "not reproduced" if sure else "undecided: threshold 1 is open"
 
 

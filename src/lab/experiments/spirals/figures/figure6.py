@@ -7,22 +7,19 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from lab.experiments.spirals.methods import (
-    CHANCE,
-    EPOCHS,
-    LOWEST,
-    METHODS,
-    read_methods,
-    seeds,
-    trials_each,
-)
-from lab.experiments.spirals.readings import CHOSEN
+from lab.experiments.spirals.methods import CHANCE, LOWEST, METHODS, read_methods, seeds
+from lab.experiments.spirals.settings import FOLDERS, TWO, Setting
 from lab.figures.style import COLORS, GREY, data_sources, new_figure, seeds_in_row, stamp
 
 
 def draw(results: Path) -> Figure:
+    """Draw the methods with PyTorch's first weights and two revolutions."""
+    return draw_methods(results, TWO)
+
+
+def draw_methods(results: Path, setting: Setting) -> Figure:
     """Draw a row per method, with a dot per seed and a bar at the median of the seeds."""
-    runs = read_methods(results, "runs")
+    runs = read_methods(results, "runs", FOLDERS[setting])
     figure = new_figure(n_columns=2, height=3.9)
     panels = figure.subplots(1, 2, sharey=True)
     titles = (("train/accuracy", "training environments"), ("test/accuracy", "test: shortcuts at random"))
@@ -43,8 +40,7 @@ def draw(results: Path) -> Figure:
     stamp(
         figure,
         f"dot: a seed, bar: median; {seeds(runs)};\n"
-        f"best of {trials_each(results)} trials each by test accuracy (oracle), repeated on new seeds; "
-        f"paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
-        f"data: {data_sources(runs)}",
+        f"best of {setting.trials} trials each by test accuracy (oracle), repeated on new seeds; "
+        f"paper's size; {setting.with_epochs} (the paper's: 93); data: {data_sources(runs)}",
     )
     return figure

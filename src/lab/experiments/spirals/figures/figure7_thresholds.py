@@ -18,7 +18,7 @@ from lab.experiments.spirals.correlations import (
     SIGNALS,
     read_correlations,
 )
-from lab.experiments.spirals.three_revolutions import TWO
+from lab.experiments.spirals.settings import TWO
 from lab.experiments.spirals.unanimous import FEWEST_COMPONENTS, NETWORKS
 from lab.figures.style import GREY, new_figure, stamp
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from lab.experiments.spirals.figures.figure14 import draw_curves
-from lab.experiments.spirals.three_revolutions import WHOLE, WHOLE_RUNS
+from lab.experiments.spirals.settings import WHOLE, WHOLE_RUNS
 
 
 def draw(results: Path) -> Figure:

@@ -17,6 +17,7 @@ from torch import Tensor
 from ilc.aggregators import AndMask, XorMask
 from ilc.errors import UserError
 from lab.experiments.measurement import Parts, Tables
+from lab.experiments.spirals.correlations import SCATTER, TABLE
 from lab.experiments.spirals.gradient_correlations import (
     SignalGradients,
     compare,
@@ -24,6 +25,7 @@ from lab.experiments.spirals.gradient_correlations import (
     network_and_spirals,
     signal_gradients,
 )
+from lab.experiments.spirals.settings import AUTHORS, CORRELATIONS_OF_AUTHORS, SCATTER_OF_AUTHORS, TWO
 from lab.machine.seeding import generator_for
 
 N_ENVIRONMENTS = 16
@@ -35,27 +37,32 @@ SCATTER_PER_SEED = 200
 Row = dict[str, float | int | str]
 
 
-def parts(seeds: int = 10) -> Parts:
+def parts(seeds: int = 10, authors_setting: bool = False) -> Parts:
     """Return a part per network. Each part makes two tables.
 
-    ``spirals/correlations.csv`` has a row per part of the network, seed, mask and threshold.
-    ``spirals/correlations_scatter.csv`` has a sample of single components.
+    ``correlations.csv`` has a row per part of the network, seed, mask and threshold.
+    ``correlations_scatter.csv`` has a sample of single components. They lie in ``spirals/``, and those of the
+    authors' setting in ``spirals/kaiming/``.
 
     Args:
         seeds: the number of networks. Their seeds begin with 0.
+        authors_setting: take the authors' code for what the paper leaves open, and not our default.
 
     Raises:
         UserError: ``seeds`` is below 1.
     """
     if seeds < 1:
         raise UserError(f"seeds must be at least 1, got {seeds}: the default is 10, as in the paper")
-    return {f"seed{seed}": partial(_measure, seed) for seed in range(seeds)}
+    return {f"seed{seed}": partial(_measure, seed, authors_setting) for seed in range(seeds)}
 
 
-def _measure(seed: int) -> Tables:
+def _measure(seed: int, authors_setting: bool) -> Tables:
     correlations: list[Row] = []
     scatter: list[Row] = []
-    network, spirals = network_and_spirals(seed, N_ENVIRONMENTS)
+    setting = AUTHORS if authors_setting else TWO
+    network, spirals = network_and_spirals(
+        seed, N_ENVIRONMENTS, revolutions=setting.revolutions, authors_weights=setting.authors_weights
+    )
     gradients = signal_gradients(network, spirals, seed)
     # Only in the first layer does a weight belong to either the mechanism's or the shortcuts' inputs.
     first_layer = next(network.parameters()).numel()
@@ -69,10 +76,8 @@ def _measure(seed: int) -> Tables:
             correlations.append(key | {"agreement_threshold": threshold} | measured | source)
         if mask == "and_mask" and threshold in SCATTER_THRESHOLDS:
             scatter += _sample(seed, threshold, average, gradients)
-    return {
-        "spirals/correlations.csv": pd.DataFrame(correlations),
-        "spirals/correlations_scatter.csv": pd.DataFrame(scatter),
-    }
+    table, sample = (CORRELATIONS_OF_AUTHORS, SCATTER_OF_AUTHORS) if authors_setting else (TABLE, SCATTER)
+    return {table.as_posix(): pd.DataFrame(correlations), sample.as_posix(): pd.DataFrame(scatter)}
 
 
 def _masks() -> list[tuple[str, float]]:

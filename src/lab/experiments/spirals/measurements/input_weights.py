@@ -15,28 +15,34 @@ from torch import Tensor, nn
 from lab.data.spirals import MECHANISM_DIMENSIONS
 from lab.experiments.measurement import Parts, Tables, trained
 from lab.experiments.spirals.input_weights import INPUT_WEIGHTS, REGULARISERS
+from lab.experiments.spirals.settings import INPUT_WEIGHTS_OF_AUTHORS
 from lab.models import MLP
 from lab.runs.one_run.run_options import RunOptions
 
 
-def parts(seeds: int = 3) -> Parts:
-    """Return the parts of ``spirals/input_weights.csv``: one per seed and regulariser.
+def parts(seeds: int = 10, authors_setting: bool = False) -> Parts:
+    """Return the parts of ``input_weights.csv``: one per seed and regulariser.
 
-    Each part takes half a minute.
+    Each part takes half a minute. The table lies in ``spirals/``, and that of the authors' setting in
+    ``spirals/kaiming/``.
 
     Args:
         seeds: the number of seeds, which begin with 0.
+        authors_setting: take the search with the authors' code for what the paper leaves open.
     """
     return {
-        f"seed{seed}-{name}": partial(_train, seed, name) for seed in range(seeds) for name in REGULARISERS
+        f"seed{seed}-{name}": partial(_train, seed, name, authors_setting)
+        for seed in range(seeds)
+        for name in REGULARISERS
     }
 
 
-def _train(seed: int, regulariser: str) -> Tables:
+def _train(seed: int, regulariser: str, authors_setting: bool) -> Tables:
+    search = "spirals_kaiming" if authors_setting else "spirals"
     run = trained(
         [
             "experiment=spirals",
-            "tuned=searched/spirals/and_mask_l2",
+            f"tuned=searched/{search}/and_mask_l2",
             *REGULARISERS[regulariser].overrides,
             "trainer.stop_when_memorised=false",
             "trainer.evaluate_every=93",
@@ -51,7 +57,8 @@ def _train(seed: int, regulariser: str) -> Tables:
         known | {"when": when} | strengths(network, untrained)
         for when, network in (("before", untrained), ("after", run.model))
     ]
-    return {INPUT_WEIGHTS.as_posix(): pd.DataFrame(rows)}
+    table = INPUT_WEIGHTS_OF_AUTHORS if authors_setting else INPUT_WEIGHTS
+    return {table.as_posix(): pd.DataFrame(rows)}
 
 
 def strengths(network: nn.Module, untrained: nn.Module) -> dict[str, float]:

@@ -16,7 +16,7 @@ import pandas as pd
 from ilc.errors import UserError
 from lab.experiments.measurement import Parts, Tables
 from lab.experiments.spirals.methods import METHODS
-from lab.experiments.spirals.three_revolutions import (
+from lab.experiments.spirals.settings import (
     CORRELATIONS_OF_THREE,
     DOMAINS_OF_THREE,
     INPUT_WEIGHTS_OF_THREE,

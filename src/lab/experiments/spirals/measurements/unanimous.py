@@ -18,31 +18,35 @@ from lab.experiments.spirals.gradient_correlations import (
     signal_gradients,
 )
 from lab.experiments.spirals.measurements.correlations import Row, compared
-from lab.experiments.spirals.unanimous import COMPONENTS, NETWORKS
+from lab.experiments.spirals.settings import AUTHORS, THREE, TWO, Setting
+from lab.experiments.spirals.unanimous import tables_of
 
 THRESHOLDS = (0.0, 0.875, 1.0)
 """No mask, the largest threshold of figure 7 with enough components in each network, and unanimity."""
 
 
-def parts(seeds: int = 200, revolutions: tuple[float, ...] = (2.0, 3.0)) -> Parts:
-    """Return a part per number of revolutions and network. Each part makes two tables.
+def parts(seeds: int = 200, authors_setting: bool = False) -> Parts:
+    """Return a part per setting and network. Each part makes two tables.
 
-    ``spirals/unanimous.csv`` has a row per network and threshold. ``spirals/unanimous_components.csv`` has
-    the components that are kept at threshold 1.
+    ``unanimous.csv`` has a row per network and threshold. ``unanimous_components.csv`` has the components
+    that are kept at threshold 1. They lie in ``spirals/``, and those of the authors' setting in
+    ``spirals/kaiming/``.
 
     Args:
-        seeds: the number of networks. Their seeds begin with 0.
-        revolutions: the turns of a spiral.
+        seeds: the number of networks of a setting. Their seeds begin with 0.
+        authors_setting: take the authors' code for what the paper leaves open, and not PyTorch's weights and
+            two or three revolutions.
     """
     return {
-        f"turns{turns:g}-seed{seed}": partial(_measure, turns, seed)
-        for turns in revolutions
+        f"turns{setting.revolutions:g}-seed{seed}": partial(_measure, setting, seed)
+        for setting in ((AUTHORS,) if authors_setting else (TWO, THREE))
         for seed in range(seeds)
     }
 
 
-def _measure(turns: float, seed: int) -> Tables:
-    network, spirals = network_and_spirals(seed, revolutions=turns)
+def _measure(setting: Setting, seed: int) -> Tables:
+    turns = setting.revolutions
+    network, spirals = network_and_spirals(seed, revolutions=turns, authors_weights=setting.authors_weights)
     gradients = signal_gradients(network, spirals, seed)
     key: Row = {"revolutions": turns, "seed": seed}
     rows: list[Row] = []
@@ -56,7 +60,8 @@ def _measure(turns: float, seed: int) -> Tables:
     kept = average.nonzero().flatten()
     columns = {"average": average, "mechanism": gradients.mechanism, "shortcut": gradients.shortcut}
     components = pd.DataFrame({name: values[kept].tolist() for name, values in columns.items()})
+    networks, of_networks = tables_of(setting)
     return {
-        NETWORKS.as_posix(): pd.DataFrame(rows),
-        COMPONENTS.as_posix(): components.assign(**key)[[*key, *columns]],
+        networks.as_posix(): pd.DataFrame(rows),
+        of_networks.as_posix(): components.assign(**key)[[*key, *columns]],
     }
