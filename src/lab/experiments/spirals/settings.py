@@ -90,17 +90,13 @@ def pending_runs(results: Path) -> dict[str, tuple[int, int]]:
         "spirals_whole_training": [WHOLE_RUNS / f"{name}_runs.csv" for name in METHODS]
         + list(MORE_OF_THREE.values()),
     }
-    # Before its searches are done, a study has no tables yet.
-    counts = {
-        study: [count_runs(results / path) for path in paths if (results / path).exists()]
-        for study, paths in tables.items()
-    }
+    counts = {study: [count_runs(results / path) for path in paths] for study, paths in tables.items()}
     return {study: (sum(d for d, _ in each), sum(n for _, n in each)) for study, each in counts.items()}
 
 
 def settings_of_methods(results: Path) -> tuple[Setting, ...]:
     """Return the settings at which all runs of the ten methods are done."""
-    authors, whole = (0 < done == n for done, n in pending_runs(results).values())
+    authors, whole = (done == n for done, n in pending_runs(results).values())
     return (*((AUTHORS,) if authors else ()), TWO, *((WHOLE,) if whole else ()), THREE)
 
 

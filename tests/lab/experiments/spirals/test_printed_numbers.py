@@ -32,6 +32,7 @@ from lab.experiments.spirals.settings import (
     WHOLE,
     WHOLE_RUNS,
     settings_of_methods,
+    trials_at,
 )
 from lab.experiments.spirals.settings import tests_at as accuracies_at
 from lab.experiments.spirals.unanimous import read_unanimous, tables_of
@@ -254,6 +255,21 @@ def test_figure_7_with_the_authors_weights(text: str, results: Path) -> None:
     at_one = read_unanimous(results, AUTHORS)
     assert f"keep {at_one.components[0]:g} components in the median, and the shortcuts lead" in text
     assert f"is the larger one in {at_one.larger} of {at_one.measured} networks. Here the thesis" in text
+
+
+def test_searches_with_the_authors_weights(text: str, results: Path) -> None:
+    trials = pd.concat(
+        trials_at(results, AUTHORS, name).assign(method=label) for name, label in METHODS.items()
+    )
+    trials = trials[trials.state == "COMPLETE"]
+    assert trials.groupby("method").size().eq(AUTHORS.trials).all()
+    perfect = trials[trials["test/accuracy"] >= PERFECT].groupby("method").size()
+    assert perfect.to_dict() == {"AND-mask + L1": 2, "AND-mask + L2": 3}
+    assert "Of 120 trials of the AND-mask five reach 99 % test accuracy: two with L1, three with L2" in text
+    others = trials[~trials.method.isin(perfect.index) & (trials.method != "AND-mask")]
+    best = others.loc[others["test/accuracy"].idxmax()]
+    assert f"The best of {len(others)} trials of baselines has {tenths(best['test/accuracy'])} %" in text
+    assert f"({best.method})" in text
 
 
 def test_threshold_1(text: str, results: Path) -> None:

@@ -18,6 +18,7 @@ from lab.experiments.spirals.settings import (
     Setting,
 )
 from lab.figures.claims import Claim
+from lab.figures.pending import count_runs
 from lab.figures.style import median_and_range
 from lab.figures.verdicts import FEWEST, at_settings
 
@@ -28,7 +29,8 @@ Accuracies = tuple[pd.Series, pd.Series]
 def claims(results: Path) -> list[Claim]:
     """Return the claim, from the runs by reading."""
     table = results / CONFIGURATION_OF_AUTHORS
-    return [configuration(read_outcomes(results), pd.read_csv(table) if table.exists() else None)]
+    done, n = count_runs(table)
+    return [configuration(read_outcomes(results), pd.read_csv(table) if done == n else None)]
 
 
 def configuration(outcomes: list[Outcome], of_authors: pd.DataFrame | None = None) -> Claim:
@@ -39,7 +41,7 @@ def configuration(outcomes: list[Outcome], of_authors: pd.DataFrame | None = Non
 
     Args:
         outcomes: the outcomes of all readings, with PyTorch's weights.
-        of_authors: the runs with the authors' weights, as soon as there are any.
+        of_authors: the runs with the authors' weights, as soon as all are done.
     """
     counted = [outcome for outcome in outcomes if outcome.counted == "each"]
     judged: dict[Setting, Accuracies] = {} if of_authors is None else {AUTHORS: _accuracies(of_authors)}

@@ -22,7 +22,7 @@ from lab.figures.verdicts import at_settings, significant
 
 TABLES = {AUTHORS: INPUT_WEIGHTS_OF_AUTHORS, TWO: INPUT_WEIGHTS, THREE: INPUT_WEIGHTS_OF_THREE}
 LABELS = {
-    AUTHORS: {"l1": "L1 1e-6", "l2": "L2 XXX"},
+    AUTHORS: {"l1": "L1 1e-6", "l2": "L2 1e-5"},
     TWO: {"l1": "L1 1e-6", "l2": "L2 1e-5"},
     THREE: {"l1": "L1 1e-6", "l2": "L2 1e-4"},
 }
