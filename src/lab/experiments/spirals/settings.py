@@ -18,6 +18,7 @@ from lab.experiments.spirals.methods import CHANCE, METHODS, RUNS, TRIALS, read_
 from lab.figures.pending import count_runs
 
 FOLDER = Path("spirals/three_revolutions")
+"""The folder with the tables of three revolutions and PyTorch's weights."""
 RUNS_OF_THREE = FOLDER / "methods.csv"
 TRIALS_OF_THREE = FOLDER / "trials.csv"
 CORRELATIONS_OF_THREE = FOLDER / "correlations.csv"
@@ -36,11 +37,9 @@ INPUT_WEIGHTS_OF_AUTHORS = KAIMING / "input_weights.csv"
 CONFIGURATION_OF_AUTHORS = KAIMING / "configuration_runs.csv"
 TRIALS_OF_AUTHORS = Path("spirals/search/spirals_kaiming")
 
+AUTHORS_WEIGHTS = "the authors' first weights"
 Tests = dict[str, pd.Series]
 """The test accuracies of the new seeds, by the method's label."""
-
-
-AUTHORS_WEIGHTS = "the authors' first weights"
 
 
 class Setting(NamedTuple):

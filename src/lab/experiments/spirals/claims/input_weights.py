@@ -88,7 +88,7 @@ def weights_rule(weights: Mapping[str, int], neurons: Mapping[str, int], n: int)
         "suppressed" if yes and count > n / 2 else "open" if count > n / 2 else "not"
         for count, yes in zip(counts, sure, strict=True)
     ]
-    of_weights = dict(zip(weights, outcomes, strict=False))
+    of_weights = dict(zip(weights, outcomes[: len(weights)], strict=True))
     of_neurons = dict(zip(neurons, outcomes[len(weights) :], strict=True))
     shrink = [label for label, outcome in of_weights.items() if outcome == "suppressed"]
     weaker = [label for label, outcome in of_neurons.items() if outcome == "suppressed"]
