@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.committed_rows import DIVERGED, PENDING, STOPPED, joined_files, read_run_rows, settled
 from lab.runs.study.step import ResultPath
 from lab.runs.sweep.sweep import WORKER, make, plan
-from lab.runs.tables.export import export_runs, identity_columns
+from lab.runs.tables.export import export_runs, identity_columns, value_at
 from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 
@@ -65,9 +65,7 @@ class RunsStep:
             HydraException, UserError: an override does not fit the config, or no run has a key of
                 ``columns``.
         """
-        runs = _plan((*self.fixed, *self.was_default), self.overrides, folder / "runs")
-        _check_columns(self.columns, tuple(tuple(own) for own in runs.values()))
-        return runs
+        return _plan((*self.fixed, *self.was_default), self.overrides, folder / "runs", self.columns)
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
         """The number of runs that are done and of all runs; a run that may diverge and did so is done."""
@@ -148,31 +146,30 @@ class RunsStep:
 
 @cache
 def _plan(
-    fixed: tuple[str, ...], overrides: tuple[tuple[str, ...], ...], output: Path
+    fixed: tuple[str, ...], overrides: tuple[tuple[str, ...], ...], output: Path, columns: tuple[str, ...]
 ) -> dict[Path, list[str]]:
     runs = {}
     for own in overrides:
         runs.update(plan([*fixed, *own, *WORKER], output))
+    _check_columns(columns, runs.values())
     return runs
 
 
-@cache
-def _check_columns(columns: Sequence[str], runs: Sequence[tuple[str, ...]]) -> None:
+def _check_columns(columns: Sequence[str], runs: Collection[Sequence[str]]) -> None:
     """Refuse a key that no run's config has: its column would be empty."""
     for column in columns:
-        if not any(_has(_config(own), column) for own in runs):
+        if not any(_has(_config(tuple(own)), column) for own in runs):
             raise UserError(
                 f"columns names {column}, which the config of no run has: check its spelling against the "
                 "output of src/train.py --cfg job"
             )
 
 
-def _has(values: Any, key: str) -> bool:
-    """Whether a config has a dotted key."""
-    for part in key.split("."):
-        if not isinstance(values, Mapping) or part not in values:
-            return False
-        values = values[part]
+def _has(values: Mapping[str, Any], key: str) -> bool:
+    try:
+        value_at(values, key)
+    except KeyError:
+        return False
     return True
 
 

@@ -154,11 +154,26 @@ def _identity(folder: Path, columns: list[str]) -> dict[str, Any]:
     return own | {RUN: run_key(overrides_in(read_provenance(folder)["command"]))}
 
 
+def value_at(values: Any, key: str) -> Any:
+    """The value of a dotted key.
+
+    Raises:
+        KeyError: there is no such key.
+    """
+    for part in key.split("."):
+        if not isinstance(values, Mapping):
+            raise KeyError(key)
+        values = values[part]
+    return values
+
+
 def _selected(values: Any, key: str) -> Any:
     """The value of a dotted key, or None.
 
     A list or a section becomes text, so that rows can be sorted by it.
     """
-    for part in key.split("."):
-        values = values.get(part) if isinstance(values, Mapping) else None
-    return str(values) if isinstance(values, (list, Mapping)) else values
+    try:
+        value = value_at(values, key)
+    except KeyError:
+        return None
+    return str(value) if isinstance(value, (list, Mapping)) else value
