@@ -105,8 +105,11 @@ def seeds_in_row(axes: Axes, row: float, values: pd.Series, color: str) -> None:
 
 
 def data_sources(runs: pd.DataFrame) -> str:
-    """Return the names of the data sources that these runs recorded, separated by commas."""
-    return ", ".join(sorted(runs.data_source.unique()))
+    """Return the names of the data sources that these runs recorded, separated by commas.
+
+    A run that diverged recorded none.
+    """
+    return ", ".join(sorted(runs.data_source.dropna().unique()))
 
 
 def median_and_range(values: pd.Series) -> str:

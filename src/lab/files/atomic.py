@@ -62,10 +62,7 @@ def _remedy(path: Path, error: OSError) -> str:
         )
     again = "then give the same command again to continue"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return (
-            "The files written so far are intact: make room or choose another folder (hydra.run.dir=...), "
-            f"{again}"
-        )
+        return f"The files written so far are intact: make room there, {again}"
     return f"The files written so far are intact: choose a folder that can be written to, {again}"
 
 

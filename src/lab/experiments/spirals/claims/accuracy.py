@@ -9,6 +9,7 @@ from lab.experiments.spirals.methods import (
     AND_MASKS,
     BASELINES,
     CHANCE,
+    DIVERGED,
     METHODS,
     NAMED_AT_CHANCE,
     PERFECT,
@@ -20,6 +21,7 @@ from lab.experiments.spirals.settings import (
     Setting,
     Tests,
     pending_runs,
+    runs_at,
     settings_of_methods,
     tests_at,
 )
@@ -43,7 +45,7 @@ def claims(results: Path) -> list[Claim]:
         for study, (done, n) in pending_runs(results).items()
         if done < n
     )
-    return [_masks(tests, rest), _baselines(tests, rest)]
+    return [_masks(tests, f"{_diverged(results)}{rest}"), _baselines(tests, rest)]
 
 
 def masks_rule(medians: Mapping[str, float], seeds: int) -> str:
@@ -138,3 +140,15 @@ def _at_each(tests: dict[Setting, Tests], labels: list[str]) -> str:
         )
         parts.append(f"{setting.with_epochs.capitalize()}: {each}.")
     return f"Test accuracy in %, medians and ranges. {' '.join(parts)}"
+
+
+def _diverged(results: Path) -> str:
+    """Return how many runs of which method diverged, as a sentence; empty if none did."""
+    parts = []
+    for setting in settings_of_methods(results):
+        runs = runs_at(results, setting)
+        of_method = runs.groupby("method").size()
+        failed = runs[runs.stopped == DIVERGED].groupby("method").size()
+        each = " and ".join(f"{count} of {of_method[label]} of {label}" for label, count in failed.items())
+        parts += [f"{each} {setting.with_epochs}"] if each else []
+    return f" Of the runs {', '.join(parts)} diverged. They count as chance." if parts else ""

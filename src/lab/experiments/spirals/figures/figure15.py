@@ -10,13 +10,19 @@ from matplotlib.figure import Figure
 
 from lab.experiments.spirals.environments import CAP, EACH, read_environments, seeds_per_point, size_axis
 from lab.experiments.spirals.methods import CHANCE, LOWEST
-from lab.experiments.spirals.readings import CHOSEN, PLAIN_STEPS
+from lab.experiments.spirals.readings import PLAIN_STEPS
+from lab.experiments.spirals.settings import TWO, Setting
 from lab.figures.style import COLORS, GREY, LABELS, as_percent, data_sources, new_figure, stamp
 
 
 def draw(results: Path) -> Figure:
+    """Draw the two methods with PyTorch's first weights and two revolutions."""
+    return draw_environments(results, TWO)
+
+
+def draw_environments(results: Path, setting: Setting) -> Figure:
     """Draw the test accuracy of plain training and of the AND-mask by the number of environments."""
-    plain, masked = read_environments(results)
+    plain, masked = read_environments(results, setting)
     figure = new_figure(width=7.4, height=3.6)
     axes = figure.subplots()
     (threshold,) = masked.threshold.unique()
@@ -37,7 +43,7 @@ def draw(results: Path) -> Figure:
         "paper (sees test data); dashed: median; dotted: chance;\nthe thesis's configuration without a "
         f"stop rule; AND-mask: updates rescaled, {_steps(masked)} of {EACH} examples of each environment,\n"
         f"or of {CAP:,} in all beyond {CAP // EACH} environments (shaded); plain training: {PLAIN_STEPS:,} "
-        f"steps of 128 examples in all;\nspirals of {CHOSEN.revolutions:g} revolutions; scale=paper; data: "
+        f"steps of 128 examples in all;\n{setting.words.removeprefix('with ')}; scale=paper; data: "
         f"{data_sources(pd.concat([plain, masked]))}",
     )
     return figure

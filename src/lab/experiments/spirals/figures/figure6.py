@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from lab.experiments.spirals.methods import CHANCE, LOWEST, METHODS, read_methods, seeds
+from lab.experiments.spirals.methods import CHANCE, DIVERGED, LOWEST, METHODS, read_methods, seeds
 from lab.experiments.spirals.settings import FOLDERS, TWO, Setting
 from lab.figures.style import COLORS, GREY, data_sources, new_figure, seeds_in_row, stamp
 
@@ -31,7 +32,7 @@ def draw_methods(results: Path, setting: Setting) -> Figure:
             seeds_in_row(axes, row, of_method[key], color)
         axes.axvline(CHANCE, color=GREY, lw=0.8, ls=":")
         axes.set_title(title, fontsize=10)
-        axes.set_xlim(LOWEST, 1.01)
+        axes.set_xlim(min(LOWEST, runs[key].min() - 0.01), 1.01)
         axes.xaxis.set_major_formatter(PercentFormatter(1.0))
         axes.set_xlabel("accuracy")
     panels[0].set_yticks(range(len(labels)), labels)
@@ -41,6 +42,13 @@ def draw_methods(results: Path, setting: Setting) -> Figure:
         figure,
         f"dot: a seed, bar: median; {seeds(runs)};\n"
         f"best of {setting.trials} trials each by test accuracy (oracle), repeated on new seeds; "
+        f"{_diverged(runs)}"
         f"paper's size; {setting.with_epochs} (the paper's: 93); data: {data_sources(runs)}",
     )
     return figure
+
+
+def _diverged(runs: pd.DataFrame) -> str:
+    """Return how many runs diverged, in words for the stamp; empty if none did."""
+    count = int((runs.stopped == DIVERGED).sum())
+    return f"{count} runs diverged and count as chance;\n" if count else ""
