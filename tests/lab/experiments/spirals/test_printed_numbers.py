@@ -30,6 +30,7 @@ from lab.experiments.spirals.settings import (
     AUTHORS,
     CONFIGURATION_OF_AUTHORS,
     CORRELATIONS_OF_AUTHORS,
+    INPUT_WEIGHTS_OF_AUTHORS,
     KAIMING,
     THREE,
     TWO,
@@ -303,6 +304,16 @@ def test_the_thesiss_configuration_with_the_authors_weights(text: str, results: 
         f"{tenths(literal.min())} to {tenths(literal.max())} % in five seeds as published, "
         f"{tenths(rescaled.min())} to {tenths(rescaled.max())} % with rescaled updates."
     ) in text
+
+
+def test_l1_can_remove_the_mechanism_too(text: str, results: Path) -> None:
+    rows = pd.read_csv(results / INPUT_WEIGHTS_OF_AUTHORS)
+    before = rows[rows.when == "before"].mechanism_rms.mean()
+    l1 = rows[(rows.when == "after") & (rows.regulariser == "l1")]
+    lost = l1[l1.mechanism_rms < before / 10]
+    assert f"and L1, {len(lost)} of {len(l1)} seeds lose nearly all their first layer's weights" in text
+    assert lost["test/accuracy"].between(0.45, 0.55).all() and lost.shortcut_rms.max() < before / 10
+    assert (l1[~l1.seed.isin(lost.seed)]["test/accuracy"] >= PERFECT).all()
 
 
 def test_threshold_1(text: str, results: Path) -> None:

@@ -147,8 +147,8 @@ def _diverged(results: Path) -> str:
     parts = []
     for setting in settings_of_methods(results):
         runs = runs_at(results, setting)
-        of_method = runs.groupby("method").size()
-        failed = runs[runs.stopped == DIVERGED].groupby("method").size()
-        each = " and ".join(f"{count} of {of_method[label]} of {label}" for label, count in failed.items())
+        n_runs = runs.method.value_counts().to_dict()
+        failed = runs[runs.stopped == DIVERGED].method.value_counts(sort=False).to_dict()
+        each = " and ".join(f"{count} of {n_runs[label]} of {label}" for label, count in failed.items())
         parts += [f"{each} {setting.with_epochs}"] if each else []
     return f" Of the runs {', '.join(parts)} diverged. They count as chance." if parts else ""

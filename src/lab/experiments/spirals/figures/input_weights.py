@@ -9,8 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lab.experiments.spirals.input_weights import INPUT_WEIGHTS, REGULARISERS
-from lab.experiments.spirals.methods import EPOCHS
-from lab.experiments.spirals.readings import CHOSEN
+from lab.experiments.spirals.settings import TWO, Setting
 from lab.figures.style import COLORS, GREY, data_sources, new_figure, stamp
 
 PANELS = {
@@ -22,8 +21,17 @@ PANELS = {
 
 
 def draw(results: Path) -> Figure:
-    """Draw a panel per measure, with a dot per seed before and after training."""
-    rows = pd.read_csv(results / INPUT_WEIGHTS)
+    """Draw the weights with PyTorch's first weights and two revolutions."""
+    return draw_weights(pd.read_csv(results / INPUT_WEIGHTS), TWO)
+
+
+def draw_weights(rows: pd.DataFrame, setting: Setting) -> Figure:
+    """Draw a panel per measure, with a dot per seed after training and a line at the mean before.
+
+    Args:
+        rows: the table of the setting.
+        setting: the setting, for the words below the figure.
+    """
     figure = new_figure(n_columns=len(PANELS), width=2.6, height=2.8)
     for axes, (key, title) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):
         before = rows[rows.when == "before"]
@@ -48,7 +56,7 @@ def draw(results: Path) -> Figure:
         figure,
         f"n = {n} seeds each, all drawn, line: median; the configuration that the search with L2 found "
         "best, and the smallest L1 of its search;\nAND-mask at 0.8; "
-        f"paper's size, {EPOCHS} of its 93 epochs; {CHOSEN.revolutions:g} revolutions; "
+        f"paper's size, {setting.with_epochs} (the paper's: 93); "
         f"data: {data_sources(rows)}",
     )
     return figure
