@@ -63,9 +63,10 @@ def test_tpe_draws_what_it_always_drew(definition: Any, tmp_path: Path) -> None:
         while (trial := asker.next()) is not None:
             last = trial.parameters
             asker.tell(trial.number, {"test/accuracy": last["optimizer.lr"], "test/loss": 0.0})
+    # The last digit of a sampled rate depends on the processor.
     assert last == {
         "optimizer": "adam",
-        "optimizer.lr": 0.007325155512758039,
+        "optimizer.lr": pytest.approx(0.007325155512758039, rel=1e-12),
         "aggregator.rescale": False,
         "model.hidden_layers": 3,
     }
