@@ -44,7 +44,8 @@ def environments_done(results: Path, setting: Setting) -> bool:
     if not (plain.exists() and masked.exists()):
         return False
     done, n = count_runs(masked)
-    return done == n and pd.read_csv(plain).n_environments.nunique() == len(SIZES)
+    rows = pd.read_csv(plain)  # Without a row as long as no part of the measurement is done.
+    return done == n and not rows.empty and rows.n_environments.nunique() == len(SIZES)
 
 
 def _tables(setting: Setting) -> tuple[Path, Path]:

@@ -110,6 +110,21 @@ def test_the_mask_has_a_claim_of_its_own(unanimous: Best, verdict: str, beyond: 
     assert claim.number.endswith(f"environments, {beyond} runs beyond 32, {TWO.words}")
 
 
+def test_a_setting_waits_for_all_its_runs(tmp_path: Path) -> None:
+    assert not environments_done(tmp_path, AUTHORS)
+    _write(tmp_path, AUTHORS, dict.fromkeys(SIZES, 0.5), {32: 1.0}, {2: 0.5})
+    masked = pd.read_csv(tmp_path / MASKED_OF_AUTHORS).assign(stopped="completed")
+    masked.to_csv(tmp_path / MASKED_OF_AUTHORS, index=False)
+    assert environments_done(tmp_path, AUTHORS)
+    plain = pd.read_csv(tmp_path / PLAIN_OF_AUTHORS)
+    for unfinished in (plain[plain.n_environments > 2], pd.DataFrame(columns=["part"])):
+        unfinished.to_csv(tmp_path / PLAIN_OF_AUTHORS, index=False)
+        assert not environments_done(tmp_path, AUTHORS)
+    plain.to_csv(tmp_path / PLAIN_OF_AUTHORS, index=False)
+    masked.assign(stopped="pending").to_csv(tmp_path / MASKED_OF_AUTHORS, index=False)
+    assert not environments_done(tmp_path, AUTHORS)
+
+
 def _outcome(reading: Reading, counted: str, literal: list[float], rescaled: list[float]) -> Outcome:
     return Outcome(reading, counted, pd.Series([0.5]), pd.Series(literal), pd.Series(rescaled), {})
 
