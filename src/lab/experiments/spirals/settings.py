@@ -124,5 +124,9 @@ def trials_at(results: Path, setting: Setting, name: str) -> pd.DataFrame:
 
 def tests_at(results: Path, setting: Setting) -> Tests:
     """Return the test accuracies of every method's best configuration on new seeds."""
-    runs = runs_at(results, setting)
+    return tests_of(runs_at(results, setting))
+
+
+def tests_of(runs: pd.DataFrame) -> Tests:
+    """Return the test accuracies in the runs of one setting, from ``runs_at``."""
     return {label: runs[runs.method == label]["test/accuracy"] for label in METHODS.values()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pandas as pd
+
 from lab.experiments.spirals.methods import (
     AND_MASKS,
     BASELINES,
@@ -23,7 +25,7 @@ from lab.experiments.spirals.settings import (
     pending_runs,
     runs_at,
     settings_of_methods,
-    tests_at,
+    tests_of,
 )
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
@@ -39,13 +41,14 @@ Without this bound, a baseline with few seeds would be at chance because nothing
 
 def claims(results: Path) -> list[Claim]:
     """Return the claims on figure 6, from the searches and new seeds at all settings."""
-    tests = {setting: tests_at(results, setting) for setting in settings_of_methods(results)}
+    runs = {setting: runs_at(results, setting) for setting in settings_of_methods(results)}
+    tests = {setting: tests_of(each) for setting, each in runs.items()}
     rest = "".join(
         f" {n - done} of {n} runs of `{study}` are pending."
         for study, (done, n) in pending_runs(results).items()
         if done < n
     )
-    return [_masks(tests, f"{_diverged(results)}{rest}"), _baselines(tests, rest)]
+    return [_masks(tests, f"{_diverged(runs)}{rest}"), _baselines(tests, rest)]
 
 
 def masks_rule(medians: Mapping[str, float], seeds: int) -> str:
@@ -142,13 +145,12 @@ def _at_each(tests: dict[Setting, Tests], labels: list[str]) -> str:
     return f"Test accuracy in %, medians and ranges. {' '.join(parts)}"
 
 
-def _diverged(results: Path) -> str:
+def _diverged(runs: Mapping[Setting, pd.DataFrame]) -> str:
     """Return how many runs of which method diverged, as a sentence; empty if none did."""
     parts = []
-    for setting in settings_of_methods(results):
-        runs = runs_at(results, setting)
-        n_runs = runs.method.value_counts().to_dict()
-        failed = runs[runs.stopped == DIVERGED].method.value_counts(sort=False).to_dict()
+    for setting, own in runs.items():
+        n_runs = own.method.value_counts().to_dict()
+        failed = own[own.stopped == DIVERGED].method.value_counts(sort=False).to_dict()
         each = " and ".join(f"{count} of {n_runs[label]} of {label}" for label, count in failed.items())
         parts += [f"{each} {setting.with_epochs}"] if each else []
     return f" Of the runs {', '.join(parts)} diverged. They count as chance." if parts else ""

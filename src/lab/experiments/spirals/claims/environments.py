@@ -28,7 +28,8 @@ def claims(results: Path) -> list[Claim]:
     """Return the claims, from the runs by number of environments and the runs by reading."""
     done = [setting for setting in (AUTHORS, TWO) if environments_done(results, setting)]
     each = {setting: read_environments(results, setting) for setting in done}
-    plain, masked = ({setting: runs[method] for setting, runs in each.items()} for method in (0, 1))
+    plain = {setting: of_plain for setting, (of_plain, _) in each.items()}
+    masked = {setting: of_mask for setting, (_, of_mask) in each.items()}
     return [
         plain_training(plain, read_outcomes(results), seeds_per_point(plain[TWO], masked[TWO])),
         the_mask(plain, masked),
