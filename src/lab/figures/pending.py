@@ -1,7 +1,7 @@
 """Tables of unfinished studies: the runs that are done, the number of the others, and an empty picture.
 
-A study with ``unfinished: true`` commits a row for each run that nobody has made yet. ``stopped`` is
-``pending`` in such a row.
+A study with ``unfinished: true`` commits a row for each run that nobody has made yet
+(``lab.files.stopped_column``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lab.figures.style import GREY, new_figure
+from lab.files.stopped_column import PENDING, STOPPED
 
-STOPPED, PENDING = "stopped", "pending"
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from lab.figures.discovery import experiments
-from lab.figures.pending import STOPPED, done_rows
+from lab.figures.pending import done_rows
+from lab.files.stopped_column import STOPPED
 
 
 @cache

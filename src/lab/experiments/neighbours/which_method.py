@@ -14,8 +14,9 @@ import pandas as pd
 
 from lab.experiments.drawn_trials import METHODS, N_TRIALS, selected, with_trials
 from lab.experiments.neighbours.methods import LABELS, read_best, read_unit_tests
-from lab.figures.pending import STOPPED, done_rows, read_curves, read_done
+from lab.figures.pending import done_rows, read_curves, read_done
 from lab.figures.two_groups import signs, welch
+from lab.files.stopped_column import STOPPED
 
 Values = dict[str, list[float]]
 """The values of seeds by the label of a method."""

@@ -42,8 +42,6 @@ CHANCE = 0.5
 LOWEST = 0.4
 """The accuracy at which the axes begin."""
 PERFECT = 0.99
-DIVERGED = "failed"
-"""What ``stopped`` is for a run that diverged."""
 EPOCHS = 46
 """The epochs of the trials, and of the best trial on new seeds. The paper's runs have 93 epochs."""
 RUNS = Path("spirals/methods")

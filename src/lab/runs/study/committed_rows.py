@@ -13,12 +13,9 @@ from pathlib import Path
 import pandas as pd
 
 from ilc.errors import UserError
+from lab.files.stopped_column import DIVERGED, PENDING, STOPPED
 from lab.runs.tables.export import as_files, row_order
 from lab.runs.tables.run_key import KEY, RUN
-
-STOPPED = "stopped"
-PENDING, DIVERGED = "pending", "failed"
-"""Values of ``stopped``: for a run that is not made yet, and for a run that ended with an error."""
 
 
 def read_rows(path: Path) -> pd.DataFrame | None:

@@ -14,10 +14,11 @@ from hydra.errors import HydraException
 from ilc.errors import UserError
 from lab.configuration.compose import command_of, compose_run
 from lab.configuration.resolve import resolve, run_name
+from lab.files.stopped_column import DIVERGED, PENDING, STOPPED
 from lab.runs.one_run.run_files import FAILED, LOG
 from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.study.committed_rows import DIVERGED, PENDING, STOPPED, joined_files, read_run_rows, settled
+from lab.runs.study.committed_rows import joined_files, read_run_rows, settled
 from lab.runs.study.step import ResultPath
 from lab.runs.sweep.sweep import WORKER, make, plan
 from lab.runs.tables.export import export_runs, identity_columns, value_at

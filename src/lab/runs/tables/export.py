@@ -13,6 +13,7 @@ from lab.configuration.resolve import METHOD_KEYS, method_of
 from lab.files.atomic import check_file_path, write_atomically
 from lab.files.checksums import SUMS, list_again
 from lab.files.locked import locked
+from lab.files.stopped_column import DIVERGED, STOPPED
 from lab.runs.one_run.run_files import (
     CONFIG,
     is_done,
@@ -53,7 +54,7 @@ def export_runs(
         curves += [{**identity, **metrics} for metrics in read_metrics(folder)]
     for folder, error in (failed or {}).items():
         own = _identity(folder, list(columns))
-        runs.append({**own, "stopped": "failed", "error": error, **_origin(folder)})
+        runs.append({**own, STOPPED: DIVERGED, "error": error, **_origin(folder)})
     order = [key for key in row_order(columns) if any(key in row for row in runs)]
     return (
         pd.DataFrame(runs).sort_values(order, ignore_index=True),

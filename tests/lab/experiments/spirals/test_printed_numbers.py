@@ -15,7 +15,6 @@ from lab.experiments.spirals.environments import UNANIMITY, read_environments
 from lab.experiments.spirals.figures.spirals_authors_code import PRINTED_ENVIRONMENTS, read_authors_code
 from lab.experiments.spirals.methods import (
     BASELINES,
-    DIVERGED,
     JOINT,
     METHODS,
     NAMED_AT_CHANCE,
@@ -43,6 +42,7 @@ from lab.experiments.spirals.settings import (
 from lab.experiments.spirals.settings import tests_at as accuracies_at
 from lab.experiments.spirals.unanimous import read_unanimous, tables_of
 from lab.figures.mean_interval import mean_interval
+from lab.files.stopped_column import DIVERGED
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from lab.experiments.spirals.methods import (
     AND_MASKS,
     BASELINES,
     CHANCE,
-    DIVERGED,
     METHODS,
     NAMED_AT_CHANCE,
     PERFECT,
@@ -31,6 +30,7 @@ from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
 from lab.figures.style import median_and_range
 from lab.figures.verdicts import FEWEST, at_settings
+from lab.files.stopped_column import DIVERGED
 
 UNNAMED = METHODS["irm"]
 NEAR = 0.05

@@ -8,9 +8,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from lab.experiments.spirals.methods import CHANCE, DIVERGED, LOWEST, METHODS, read_methods, seeds
+from lab.experiments.spirals.methods import CHANCE, LOWEST, METHODS, read_methods, seeds
 from lab.experiments.spirals.settings import FOLDERS, TWO, Setting
 from lab.figures.style import COLORS, GREY, data_sources, new_figure, seeds_in_row, stamp
+from lab.files.stopped_column import DIVERGED
 
 
 def draw(results: Path) -> Figure:
