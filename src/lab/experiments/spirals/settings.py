@@ -80,14 +80,15 @@ LEFT_OPEN = (
 )
 FOLDERS = {AUTHORS: KAIMING, TWO: RUNS, WHOLE: WHOLE_RUNS}
 """The folders with the runs on new seeds; at three revolutions and PyTorch's weights they are one table."""
+STUDIES = {AUTHORS: "spirals_kaiming_methods", WHOLE: "spirals_whole_training"}
+"""The studies whose runs on new seeds a setting waits for."""
 
 
 def pending_runs(results: Path) -> dict[str, tuple[int, int]]:
     """Return how many runs are done, and how many there will be, by study that adds settings or seeds."""
     tables = {
-        "spirals_kaiming_methods": [KAIMING / f"{name}_runs.csv" for name in METHODS],
-        "spirals_whole_training": [WHOLE_RUNS / f"{name}_runs.csv" for name in METHODS]
-        + list(MORE_OF_THREE.values()),
+        STUDIES[AUTHORS]: [KAIMING / f"{name}_runs.csv" for name in METHODS],
+        STUDIES[WHOLE]: [WHOLE_RUNS / f"{name}_runs.csv" for name in METHODS] + list(MORE_OF_THREE.values()),
     }
     counts = {study: [count_runs(results / path) for path in paths] for study, paths in tables.items()}
     return {study: (sum(d for d, _ in each), sum(n for _, n in each)) for study, each in counts.items()}
@@ -95,8 +96,8 @@ def pending_runs(results: Path) -> dict[str, tuple[int, int]]:
 
 def settings_of_methods(results: Path) -> tuple[Setting, ...]:
     """Return the settings at which all runs of the ten methods are done."""
-    authors, whole = (done == n for done, n in pending_runs(results).values())
-    return (*((AUTHORS,) if authors else ()), TWO, *((WHOLE,) if whole else ()), THREE)
+    pending = {study for study, (done, n) in pending_runs(results).items() if done < n}
+    return tuple(setting for setting in (AUTHORS, TWO, WHOLE, THREE) if STUDIES.get(setting) not in pending)
 
 
 def runs_at(results: Path, setting: Setting) -> pd.DataFrame:

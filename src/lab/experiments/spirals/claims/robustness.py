@@ -1,4 +1,4 @@
-"""The claim that L1 or L2 makes the AND-mask robust, judged with two and with three revolutions."""
+"""The claim that L1 or L2 makes the AND-mask robust, judged at every setting that has searches."""
 
 from __future__ import annotations
 
