@@ -82,7 +82,7 @@ DATES = {
     ),
     "spirals/configuration": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
     "spirals/domains": RuleDate(TODAY),
-    "spirals/environments": RuleDate(TODAY),
+    "spirals/environments": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
     "spirals/gradients": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
     "spirals/input_weights": RuleDate(
         "2026-11-28", AFTER, "since this day it tests the counts; three seeds of a setting are older"

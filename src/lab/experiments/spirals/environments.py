@@ -12,7 +12,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lab.experiments.spirals.settings import AUTHORS, KAIMING, TWO, Setting
-from lab.figures.pending import count_runs
 
 MASKED = Path("spirals/environments_runs.csv")
 PLAIN = Path("spirals/environments_plain.csv")
@@ -32,24 +31,11 @@ def read_environments(results: Path, setting: Setting = TWO) -> tuple[pd.DataFra
 
     The columns ``n_environments`` and ``threshold`` tell their settings.
     """
-    plain, masked = (pd.read_csv(results / path) for path in _tables(setting))
+    paths = (PLAIN_OF_AUTHORS, MASKED_OF_AUTHORS) if setting == AUTHORS else (PLAIN, MASKED)
+    plain, masked = (pd.read_csv(results / path) for path in paths)
     last = plain.groupby("n_environments").epoch.transform("max")
     names = {"dataset.n_environments": "n_environments", "aggregator.agreement_threshold": "threshold"}
     return plain[plain.epoch == last], masked.rename(columns=names)
-
-
-def environments_done(results: Path, setting: Setting) -> bool:
-    """Return whether all runs of both methods are done at a setting."""
-    plain, masked = (results / path for path in _tables(setting))
-    if not (plain.exists() and masked.exists()):
-        return False
-    done, n = count_runs(masked)
-    rows = pd.read_csv(plain)  # Without a row as long as no part of the measurement is done.
-    return done == n and not rows.empty and rows.n_environments.nunique() == len(SIZES)
-
-
-def _tables(setting: Setting) -> tuple[Path, Path]:
-    return (PLAIN_OF_AUTHORS, MASKED_OF_AUTHORS) if setting == AUTHORS else (PLAIN, MASKED)
 
 
 def size_axis(axes: Axes, sizes: Sequence[int]) -> None:

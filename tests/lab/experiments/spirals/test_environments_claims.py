@@ -16,7 +16,6 @@ from lab.experiments.spirals.environments import (
     PLAIN_OF_AUTHORS,
     SIZES,
     UNANIMITY,
-    environments_done,
     read_environments,
 )
 from lab.experiments.spirals.reading_outcomes import Outcome
@@ -110,21 +109,6 @@ def test_the_mask_has_a_claim_of_its_own(unanimous: Best, verdict: str, beyond: 
     assert claim.number.endswith(f"environments, {beyond} runs beyond 32, {TWO.words}")
 
 
-def test_a_setting_waits_for_all_its_runs(tmp_path: Path) -> None:
-    assert not environments_done(tmp_path, AUTHORS)
-    _write(tmp_path, AUTHORS, dict.fromkeys(SIZES, 0.5), {32: 1.0}, {2: 0.5})
-    masked = pd.read_csv(tmp_path / MASKED_OF_AUTHORS).assign(stopped="completed")
-    masked.to_csv(tmp_path / MASKED_OF_AUTHORS, index=False)
-    assert environments_done(tmp_path, AUTHORS)
-    plain = pd.read_csv(tmp_path / PLAIN_OF_AUTHORS)
-    for unfinished in (plain[plain.n_environments > 2], pd.DataFrame(columns=["part"])):
-        unfinished.to_csv(tmp_path / PLAIN_OF_AUTHORS, index=False)
-        assert not environments_done(tmp_path, AUTHORS)
-    plain.to_csv(tmp_path / PLAIN_OF_AUTHORS, index=False)
-    masked.assign(stopped="pending").to_csv(tmp_path / MASKED_OF_AUTHORS, index=False)
-    assert not environments_done(tmp_path, AUTHORS)
-
-
 def _outcome(reading: Reading, counted: str, literal: list[float], rescaled: list[float]) -> Outcome:
     return Outcome(reading, counted, pd.Series([0.5]), pd.Series(literal), pd.Series(rescaled), {})
 
@@ -149,8 +133,6 @@ def test_the_best_configuration_is_judged_at_two_and_three_revolutions() -> None
 
 @pytest.mark.parametrize("setting", [AUTHORS, TWO])
 def test_committed_runs_are_complete(setting: Setting, root: Path) -> None:
-    if setting == AUTHORS and not environments_done(root / "results", setting):
-        pytest.skip("the study is not finished")
     plain, masked = read_environments(root / "results", setting)
     assert plain.groupby("n_environments").seed.nunique().to_dict() == dict.fromkeys(SIZES, 5)
     for _, runs in masked.groupby("threshold"):

@@ -11,7 +11,7 @@ import pytest
 from docs.page_text import tenths, whole, word
 from lab.experiments.spirals.claims.gradients import THESIS_MECHANISM
 from lab.experiments.spirals.correlations import MIN_COMPONENTS
-from lab.experiments.spirals.environments import UNANIMITY, read_environments
+from lab.experiments.spirals.environments import SIZES, UNANIMITY, read_environments
 from lab.experiments.spirals.figures.spirals_authors_code import PRINTED_ENVIRONMENTS, read_authors_code
 from lab.experiments.spirals.methods import (
     BASELINES,
@@ -127,6 +127,31 @@ def test_figure_15(text: str, results: Path) -> None:
     assert capped["mask/density"].max() == 0 and "nothing passes at the end of training" in text
     many = plain[plain.n_environments == PUBLISHED_ENVIRONMENTS]["test/accuracy"] >= PERFECT
     assert f"it is perfect in {word(int(many.sum()))} of {word(len(many))}:" in text
+
+
+def test_figure_15_at_the_authors_setting(text: str, results: Path) -> None:
+    plain, masked = read_environments(results, AUTHORS)
+    assert set(masked.threshold) == {UNANIMITY}
+    at_16 = masked[masked.n_environments == 16]["test/accuracy"]
+    others = masked[masked.n_environments != 16]["test/accuracy"]
+    assert others.max() < PERFECT
+    found = f"in {word((at_16 >= PERFECT).sum())} of {word(len(at_16))} seeds"
+    assert f"finds it with 16 environments alone, {found}" in text
+    few, many = (masked[masked.n_environments <= 8], masked[masked.n_environments >= 32])
+    fitted = few["train/accuracy"]
+    assert (
+        f"(training accuracy {whole(fitted.min())} to {whole(fitted.max())} %, test accuracy at most "
+        f"{whole(few['test/accuracy'].max())} %)"
+    ) in text
+    learned = many["train/accuracy"]
+    blocked = int((many["mask/density"] == 0).sum())
+    assert (
+        f"With 32 and more it does not learn the training data either ({whole(learned.min())} to "
+        f"{whole(learned.max())} %), and in {blocked} of {len(many)} runs nothing passes at the end."
+    ) in text
+    assert set(plain.n_environments) == set(SIZES) and plain["train/accuracy"].min() == 1
+    low, high = plain["test/accuracy"].min(), plain["test/accuracy"].max()
+    assert f"({100 * low:.1f} to {100 * high:.1f} % in {len(plain)} runs), which it learns by heart." in text
 
 
 def test_trials_and_new_seeds(text: str, results: Path) -> None:

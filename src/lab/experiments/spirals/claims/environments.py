@@ -10,7 +10,6 @@ from lab.experiments.spirals.environments import (
     CAP,
     EACH,
     UNANIMITY,
-    environments_done,
     read_environments,
     seeds_per_point,
 )
@@ -26,8 +25,7 @@ Runs = dict[Setting, pd.DataFrame]
 
 def claims(results: Path) -> list[Claim]:
     """Return the claims, from the runs by number of environments and the runs by reading."""
-    done = [setting for setting in (AUTHORS, TWO) if environments_done(results, setting)]
-    each = {setting: read_environments(results, setting) for setting in done}
+    each = {setting: read_environments(results, setting) for setting in (AUTHORS, TWO)}
     plain = {setting: of_plain for setting, (of_plain, _) in each.items()}
     masked = {setting: of_mask for setting, (_, of_mask) in each.items()}
     return [
@@ -63,7 +61,7 @@ def plain_training(plain: Runs, outcomes: list[Outcome], seeds: str) -> Claim:
         f"{100 * max(of_three.values()):.1f} % at most, with {_sizes(sorted(MANY_ENVIRONMENTS))} "
         f"environments.{other} A step has 128 examples of all environments together. The configuration is "
         "the thesis's.",
-        number="; ".join(f"{_first(runs)} environments {setting.words}" for setting, runs in plain.items()),
+        number="; ".join(f"{_first(runs)} {setting.words}" for setting, runs in plain.items()),
         reading=f"{LEFT_OPEN} It is open too whose examples a batch of 128 counts.",
         verdict=at_settings({setting.words: plain_rule(by_size) for setting, by_size in judged.items()}),
     )
@@ -72,14 +70,21 @@ def plain_training(plain: Runs, outcomes: list[Outcome], seeds: str) -> Claim:
 def _where_found(setting: Setting, plain: pd.DataFrame) -> str:
     """Return a sentence on where plain training finds the mechanism at a setting, and in how many seeds."""
     first = first_perfect(best(plain))
+    where = f"{setting.words.capitalize()} plain training"
+    if first is None:
+        return f"{where} does not find it with up to {plain.n_environments.max():,} environments."
     at_first = plain[plain.n_environments == first]["test/accuracy"] >= PERFECT
-    seeds = "" if first is None else f" ({at_first.sum()} of {len(at_first)} seeds reach it there)"
-    return f"{setting.words.capitalize()} plain training finds it {_first(plain)} environments{seeds}."
+    seeds = f"{at_first.sum()} of {len(at_first)} seeds reach it there"
+    return f"{where} finds it first with {first:,} environments ({seeds})."
 
 
 def _first(plain: pd.DataFrame) -> str:
+    """Return with how many environments plain training finds the mechanism first, in words."""
     first = first_perfect(best(plain))
-    return f"with none up to {plain.n_environments.max():,}" if first is None else f"first with {first:,}"
+    largest = plain.n_environments.max()
+    return (
+        f"not with up to {largest:,} environments" if first is None else f"first with {first:,} environments"
+    )
 
 
 def plain_rule(by_size: dict[int, float]) -> str:

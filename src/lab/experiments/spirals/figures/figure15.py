@@ -32,10 +32,7 @@ def draw_environments(results: Path, setting: Setting) -> Figure:
     size_axis(axes, sorted(plain.n_environments.unique()))
     axes.set_ylabel("test accuracy")
     as_percent(axes, LOWEST)
-    capped = masked[masked.n_environments > CAP // EACH].n_environments
-    axes.axvspan(capped.min() / 2**0.5, capped.max() * 2**0.5, color=COLORS["and_mask"], alpha=0.08, lw=0)
-    words = f"AND-mask:\n{CAP:,} examples a step,\nno component passes"
-    axes.text(1.1 * capped.min(), 0.8, words, color=COLORS["and_mask"])
+    _shade(axes, masked[masked.n_environments > CAP // EACH])
     axes.legend(fontsize=9)
     stamp(
         figure,
@@ -53,6 +50,16 @@ def _steps(masked: pd.DataFrame) -> str:
     """Return the number of steps of the AND-mask's runs, in words. It is the same for all runs."""
     (steps,) = masked.step.unique()
     return f"{steps:,} steps"
+
+
+def _shade(axes: Axes, capped: pd.DataFrame) -> None:
+    """Shade the AND-mask's runs with few examples of each environment, and say where nothing passes."""
+    sizes, color = capped.n_environments, COLORS["and_mask"]
+    axes.axvspan(sizes.min() / 2**0.5, sizes.max() * 2**0.5, color=color, alpha=0.08, lw=0)
+    blocked = int((capped["mask/density"] == 0).sum())
+    where = "" if blocked == len(capped) else f"\nin {blocked} of {len(capped)} runs"
+    words = f"AND-mask:\n{CAP:,} examples a step,\nno component passes{where}"
+    axes.text(1.1 * sizes.min(), 0.8, words, color=color)
 
 
 def _line(axes: Axes, runs: pd.DataFrame, color: str, marker: str, label: str) -> None:
