@@ -36,8 +36,9 @@ in that file. Tests feed each rule made-up numbers for each outcome that it can 
 - **Few seeds.** Rules that count seeds decide nothing with fewer than {FEWEST}.
 - **The paper's setting** is the data, network, number of steps and options that the source states.
   Where the paper leaves something open, it is the authors' code, and a choice of ours counts only
-  beside it. So a claim on the spirals is judged with the two revolutions that we chose and with the
-  three of the code. Without runs at three it is reproduced in part at most.
+  beside it. So a claim on the spirals is judged with the two revolutions that we chose, with the
+  three of the code, and with three and the code's first weights. Without runs at three it is
+  reproduced in part at most.
 - **Findings of ours** are what no source claims. They hold, hold in part or do not hold, and the
   README counts them apart.
 """

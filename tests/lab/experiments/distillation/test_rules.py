@@ -30,8 +30,8 @@ GOOD, CLOSE, OVERLAP, BAD = (
     ("thesis", "variant", "expected"),
     [
         (GOOD, BAD, "reproduced"),
-        (CLOSE, GOOD, "in part: x 3"),
-        (BAD, GOOD, "in part: x 3"),
+        (CLOSE, GOOD, "in part: in the thesis's setting by less, by a half or more x 3"),
+        (BAD, GOOD, "in part: by a half or more x 3"),
         (CLOSE, BAD, "in part: better by less than a half"),
         (OVERLAP, BAD, "undecided"),
         (BAD, CLOSE, "not reproduced"),

@@ -57,7 +57,7 @@ def test_environments_are_hidden_where_they_could_be_named(
     (claim,) = claims(tmp_path)
     assert claim.verdict == verdict
     assert "chance 3.1 %" in claim.ours
-    assert "3.4 % of the environments (chance 3.1 %), exists on the data of 2 of 2 seeds" in claim.ours
+    assert "3.4 % of the examples (chance 3.1 %), on the data of 2 of 2 seeds" in claim.ours
     assert len(draw(tmp_path).axes) == 3
 
 

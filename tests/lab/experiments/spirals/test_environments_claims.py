@@ -66,11 +66,17 @@ def _plain_at_three(best: float) -> list[Outcome]:
             {32: 0.5, 1024: 1.0},
             {32: 0.5, 1024: 0.5},
             0.5,
-            f"in part: not reproduced {CODE} (never up to 1,024); reproduced with 2 revolutions; "
-            "not reproduced with 3 revolutions (never up to 1,024)",
+            f"in part: not reproduced {CODE} (not with up to 1,024); reproduced with 2 revolutions; "
+            "not reproduced with 3 revolutions (not with 256, 512, 1,024)",
         ),
         ({32: 0.5, 256: 1.0}, {32: 0.5, 256: 1.0}, 1.0, "in part: first with 256"),
-        ({32: 0.5, 1024: 0.6}, {32: 0.5, 1024: 0.6}, 0.6, "not reproduced: never up to 1,024"),
+        (
+            {32: 0.5, 1024: 0.6},
+            {32: 0.5, 1024: 0.6},
+            0.6,
+            f"not reproduced: {CODE} not with up to 1,024; with 2 revolutions not with up to 1,024; "
+            "with 3 revolutions not with 256, 512, 1,024",
+        ),
     ],
 )
 def test_how_many_environments_plain_training_needs(

@@ -65,13 +65,17 @@ CASES: list[tuple[Callable[[], str], str]] = [
     (lambda: plain_rule({**MANY, 1024: 1.0}), "reproduced"),
     (lambda: plain_rule({**MANY, 256: 0.995}), "in part: first with 256"),
     (lambda: plain_rule({**MANY, 32: 1.0}), "not reproduced: already with 32"),
-    (lambda: plain_rule(MANY), "not reproduced: never up to 1,024"),
+    (lambda: plain_rule(MANY), "not reproduced: not with 64, 128, 256, 512, 1,024"),
     (lambda: plain_rule({64: 0.5, 512: 0.5}), "undecided: up to 512 tried"),
     (lambda: mask_rule({8: 0.5, 16: 1.0, 64: 1.0}, 1024, 5), "reproduced"),
     (lambda: mask_rule({8: 0.5, 16: 1.0, 64: 1.0}, None, 5), "reproduced"),
     (
         lambda: mask_rule({16: 1.0, 32: 1.0, 64: 0.5, 1024: 0.5}, 1024, 5),
         "in part: with 16, 32, but not with 64 to 1,024 under a cap of 4,096 examples",
+    ),
+    (
+        lambda: mask_rule({16: 1.0, 32: 0.5, 64: 0.5, 1024: 0.5}, None, 5),
+        "in part: with 16, but not with 32, nor with 64 to 1,024 under a cap of 4,096 examples",
     ),
     (lambda: mask_rule({16: 0.5, 64: 1.0}, 64, 5), "not reproduced"),
     (lambda: mask_rule({16: 0.5, 64: 0.5}, 64, 5), "not reproduced"),

@@ -7,7 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 from lab.experiments.coinrun.comparison import Comparison
-from lab.experiments.coinrun.finalists import comparisons, corrected, in_words, later_seeds
+from lab.experiments.coinrun.finalists import (
+    comparisons,
+    corrected,
+    in_words,
+    later_seeds,
+    pending_trainings,
+)
 from lab.experiments.coinrun.trials import CUT, PAPER_BEST, TOP, TRIAL, UNMASKED, counts, read_trials
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
@@ -47,23 +53,27 @@ def claims(results: Path) -> list[Claim]:
         f"{_against(median)} (on {CUT}). There are {counts(results)}.",
         number=f"{adam.difference:+.4f} nats of test KL after {max(by_steps):,} steps, mask minus Adam; "
         f"{unmasked.difference:+.4f} nats, mask minus the same configurations without it",
-        verdict=verdict(by_steps, LIMIT),
+        verdict=verdict(by_steps, LIMIT, pending_trainings(results)),
     )
     return [claim]
 
 
-def verdict(by_steps: dict[int, dict[str, Comparison]], limit: str = "") -> str:
+def verdict(by_steps: dict[int, dict[str, Comparison]], limit: str = "", unfinished: str = "") -> str:
     """Return the verdict, which is mainly that of the longest budget.
 
     Two methods differ if the p value of their difference, corrected for all comparisons, is below 0.05.
     Reproduced: the mask is better than both other methods. Not reproduced: it is worse than one of them. In
-    part: it is better than both at a shorter budget only. Undecided: anything else.
+    part: it is better than both at a shorter budget only. Undecided: anything else. Pending: the later seeds
+    that decide are not all trained.
 
     Args:
         by_steps: the comparisons with both methods by the number of steps; below 0 the mask is better.
         limit: how our setting differs from the paper's, in words. With a limit, what is reproduced is so in
             part.
+        unfinished: how many of these trainings are done, in words; empty if all are.
     """
+    if unfinished:
+        return f"pending: {unfinished}"
     signs = {
         steps: {_sign(by_steps[steps][other].difference, p) for other, p in p_values.items()}
         for steps, p_values in corrected(by_steps).items()

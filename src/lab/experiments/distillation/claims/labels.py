@@ -84,7 +84,7 @@ def verdict(thesis: Cell | None, variants: dict[str, Cell], unfinished: str = ""
     """Return the verdict, which is first that of the setting as the thesis describes it.
 
     Reproduced: there the worst distilled seed has at most half the KL of the best other seed. In part: this
-    holds in a variant only, or the worst distilled seed is better, but by less. Undecided: only the median is
+    holds in variants only, or the worst distilled seed is better, but by less. Undecided: only the median is
     better. Not reproduced: it is not. Pending: the setting was not run.
 
     Args:
@@ -96,10 +96,12 @@ def verdict(thesis: Cell | None, variants: dict[str, Cell], unfinished: str = ""
         return f"pending: {unfinished or 'the setting of the thesis'}"
     if thesis.highest <= HALF * thesis.lowest:
         return "reproduced"
-    for words, found in variants.items():
-        if found.highest <= HALF * found.lowest:
-            return f"in part: {words}"
-    if thesis.highest < thesis.lowest:
+    better = thesis.highest < thesis.lowest
+    halved = [words for words, found in variants.items() if found.highest <= HALF * found.lowest]
+    if halved:
+        literal = "in the thesis's setting by less, " if better else ""
+        return f"in part: {literal}by a half or more {', '.join(halved)}"
+    if better:
         return "in part: better by less than a half"
     return "undecided" if thesis.distilled < thesis.other else "not reproduced"
 

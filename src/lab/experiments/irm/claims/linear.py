@@ -80,7 +80,7 @@ def _outcome(weights: Weights, wanted: Sequence[float]) -> str:
         return "reproduced"
     off = np.abs(weights.mean(axis=0) - wanted)
     if off.max() < BAR:
-        return "in part: on average"
+        return "in part: the four weights are the expected ones on average, not in every seed"
     error = weights.std(axis=0, ddof=1) / np.sqrt(len(weights)) if len(weights) > 1 else np.zeros(4)
     return "undecided" if (off - 2 * error).max() < BAR else "not reproduced"
 

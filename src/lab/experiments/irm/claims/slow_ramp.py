@@ -35,8 +35,9 @@ def claims(results: Path) -> list[Claim]:
         highest = curves.groupby("seed")["test/accuracy"].max()
         when = f" for the first time at epoch {first.min():.0f} to {first.max():.0f}" if len(first) else ""
         ours = (
-            "The weight grows with the power of 1.6 over 9,360 steps of 64 examples of each environment, "
-            "which has 20,000 images. There is an evaluation every 312 steps. "
+            f"The weight grows with the power of 1.6 over 9,360 of {last.step.max():,} steps of 64 examples "
+            "of each environment, which has 20,000 images. There is an evaluation every "
+            f"{curves.step.min():,} steps. "
             f"{len(first)} of {n} seeds pass at some evaluation{when}, and {passes(last).sum()} at the last. "
             f"The highest test accuracy is {100 * highest.min():.0f} to {100 * highest.max():.0f} %. To stop "
             "at such an evaluation, one looks at test data, as the source does. The data are "

@@ -69,6 +69,13 @@ def claims(results: Path) -> list[Claim]:
             f"highest evaluation (median epoch {at:g}) and {median_and_range(test[aggregator])} at the end. "
             f"It falls by {100 * FALL:.0f} points or more in {in_seeds(fall[aggregator] >= FALL)}."
         )
+    masked = curves[curves.aggregator == "and_mask"]
+    quarters = masked["test/accuracy"].groupby(pd.cut(masked.epoch, 4, labels=False)).mean()
+    each = ", ".join(f"{100 * mean:.1f}" for mean in quarters)
+    parts.append(
+        f"The mask's mean test accuracy in the four quarters of the epochs is {each} %. The learning rate "
+        "falls before the last one."
+    )
     same = runs[(runs.aggregator == "mean") & (runs[RATE] == SAME_RATE["mean"])]
     if len(same):
         parts.append(

@@ -40,12 +40,13 @@ def plain_training(plain: Runs, outcomes: list[Outcome], seeds: str) -> Claim:
     at_three = CHOSEN._replace(revolutions=THREE.revolutions)
     three = all_together[at_three]
     as_deviation = all_together.get(at_three._replace(shortcut_variance=0.01))
-    other = (
-        f" If the paper's 0.1 is a standard deviation, it finds it first with {as_deviation.first:,} "
-        "environments there too."
-        if as_deviation and as_deviation.first
-        else ""
-    )
+    other = ""
+    if as_deviation and as_deviation.first:
+        reached = as_deviation.plain[as_deviation.first] >= PERFECT
+        other = (
+            f" If the paper's 0.1 is a standard deviation, it finds the mechanism {THREE.words} first with "
+            f"{as_deviation.first:,} environments ({reached.sum()} of {len(reached)} seeds)."
+        )
     of_three = {size: float(test.max()) for size, test in three.plain.items()}
     n_three = min(len(test) for test in three.plain.values())
     judged = {setting: best(runs) for setting, runs in plain.items()} | {THREE: of_three}
@@ -102,7 +103,7 @@ def plain_rule(by_size: dict[int, float]) -> str:
         return (
             f"undecided: up to {max(by_size):,} tried"
             if beyond
-            else f"not reproduced: never up to {max(by_size):,}"
+            else f"not reproduced: not with {_range(by_size)}"
         )
     if first == PUBLISHED_ENVIRONMENTS:
         return "reproduced"
@@ -169,8 +170,19 @@ def mask_rule(by_size: dict[int, float], plain_first: int | None, seeds: int) ->
     if not lost:
         return "reproduced"
     kept = [size for size, accuracy in by_size.items() if accuracy >= PERFECT]
-    without = f"{min(lost):,} to {max(lost):,}"
-    return f"in part: with {_sizes(kept)}, but not with {without} under a cap of {CAP:,} examples"
+    uncapped, capped = (
+        [size for size in lost if (size > CAP // EACH) == under_the_cap] for under_the_cap in (False, True)
+    )
+    without = [f"with {_sizes(uncapped)}"] if uncapped else []
+    if capped:
+        without.append(f"with {min(capped):,} to {max(capped):,} under a cap of {CAP:,} examples")
+    return f"in part: with {_sizes(kept)}, but not {', nor '.join(without)}"
+
+
+def _range(by_size: dict[int, float]) -> str:
+    """Return the numbers of environments that were tried, in words."""
+    few = min(by_size) <= CAP // EACH
+    return f"up to {max(by_size):,}" if few else _sizes(sorted(by_size))
 
 
 def best(runs: pd.DataFrame) -> dict[int, float]:
