@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 from ilc.errors import UserError
 from lab.configuration import register_resolvers
 from lab.configuration.command_line import print_error, report_command, run_command, several_processes
-from lab.configuration.overrides import check_folder_named, check_overrides
+from lab.configuration.overrides import check_overrides, folder_in
 from lab.configuration.searched_settings import store_searched_settings
 
 register_resolvers()
@@ -78,9 +78,7 @@ def sweep(arguments: list[str]) -> None:
     flags = [text for text in overrides if text.startswith("-")]
     if flags:
         raise UserError(f"-m accepts only overrides (KEY=VALUE): leave {flags[0]} out")
-    for text in places:
-        check_folder_named(text)
-    output = Path(places[-1].removeprefix(OUTPUT)) if places else OUTPUTS
+    output = folder_in(places[-1]) if places else OUTPUTS
     runs = plan(overrides, output)
     warn_of_equal_thresholds(runs.values())
     failures = make_in_turn(runs)

@@ -1,5 +1,6 @@
 """The AND-mask: follow only the components on whose sign the environments agree."""
 
+from ilc._truth_values import check_truth_value
 from ilc.aggregators._agreeing_mean import agreeing_mean
 from ilc.aggregators._base import Aggregator, Combined, check_threshold
 from ilc.aggregators._mean import Mean
@@ -17,12 +18,12 @@ class AndMask(Aggregator):
         rescale: divide each tensor by its kept share (thesis, appendix B.2).
 
     Raises:
-        UserError: the threshold is outside [0, 1].
+        UserError: the threshold is outside [0, 1], or ``rescale`` is no truth value.
     """
 
     def __init__(self, agreement_threshold: float, rescale: bool = False) -> None:
         self.agreement_threshold = check_threshold(agreement_threshold)
-        self.rescale = rescale
+        self.rescale = check_truth_value("rescale", rescale)
 
     @property
     def is_mean(self) -> bool:

@@ -1,5 +1,6 @@
 """The geometric mean, the logical AND that the AND-mask approximates."""
 
+from ilc._truth_values import check_truth_value
 from ilc.aggregators._base import Aggregator, Combined, agreement, check_threshold, masked
 from ilc.aggregators._statistics import GradientStatistics
 
@@ -16,14 +17,14 @@ class GeometricMean(Aggregator):
         rescale: divide each tensor by its kept share, as for the AND-mask.
 
     Raises:
-        UserError: the threshold is outside [0, 1].
+        UserError: the threshold is outside [0, 1], or ``rescale`` is no truth value.
     """
 
     needs_logs = True
 
     def __init__(self, agreement_threshold: float, rescale: bool = False) -> None:
         self.agreement_threshold = check_threshold(agreement_threshold)
-        self.rescale = rescale
+        self.rescale = check_truth_value("rescale", rescale)
 
     @property
     def by_component(self) -> bool:

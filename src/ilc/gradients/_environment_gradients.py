@@ -24,6 +24,7 @@ from ilc.gradients._passes.restored_buffers import buffers_restored_after_errors
 from ilc.gradients._refusals import (
     Attempt,
     check_aggregator,
+    check_gradients_are_on,
     check_loss_function,
     check_model,
     checked_aggregator,
@@ -120,6 +121,7 @@ def gradients_of_step(
     """
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
+    check_gradients_are_on()
     check_aggregator(aggregator)
     check_model(model)
     check_loss_function(loss_fn)

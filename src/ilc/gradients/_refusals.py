@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
+import torch
 from torch import nn
 
 from ilc.aggregators import Aggregator
@@ -69,6 +70,15 @@ def check_loss_function(loss_fn: Any) -> None:
         name = loss_fn.__name__
         raise UserError(
             f"loss_fn must be a function or an instance of a loss, got the class {name}: make one, {name}()"
+        )
+
+
+def check_gradients_are_on() -> None:
+    """Raise UserError under ``torch.no_grad()``, where the trial of a model sees no gradient."""
+    if not torch.is_grad_enabled():
+        raise UserError(
+            "gradients are switched off here, as under torch.no_grad(): make this call outside, or within "
+            "torch.enable_grad()"
         )
 
 

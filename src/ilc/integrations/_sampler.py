@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Hashable, Iterator, Sequence
 
 import torch
@@ -47,7 +48,8 @@ class EnvironmentSampler(Sampler[int]):
         members: dict[Hashable, list[int]] = {}
         for i, given in enumerate(labels.tolist() if isinstance(labels, Tensor) else labels):
             label = given.item() if isinstance(given, Tensor) else given
-            if isinstance(label, float) and math.isnan(label):  # Each would be an environment of its own.
+            # Each NaN would be an environment of its own.
+            if isinstance(label, numbers.Real) and math.isnan(label):
                 raise UserError(
                     f"the label of example {i} is NaN, which is no environment: leave the example out, or "
                     "give it a label"

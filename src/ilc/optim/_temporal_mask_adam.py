@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ilc._truth_values import check_truth_value
 from ilc.errors import UserError
 from ilc.optim._state import (
     check_at_least_zero,
@@ -176,6 +177,8 @@ def _check(group: dict[str, Any]) -> None:
     """Raise UserError for the first value out of range."""
     check_at_least_zero(group, ("lr", "eps", "weight_decay"))
     check_betas(group["betas"], 3)
+    for name in ("decoupled", "pytorch_form"):
+        check_truth_value(name, group[name])
     threshold = group["agreement_threshold"]
     if not is_number(threshold) or not 0 <= threshold <= 1:
         raise UserError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -39,6 +40,16 @@ def check_overrides(overrides: Sequence[str]) -> None:
         check_folder_named(text)
         if (CONF / read.key_or_group).is_dir():
             _check_choice(read, elsewhere)
+
+
+def folder_in(override: str) -> Path:
+    """Return the folder that an override names, without the quotes that it may have.
+
+    Raises:
+        UserError: the override cannot be read, or names no folder.
+    """
+    check_overrides([override])
+    return Path(str(OverridesParser.create().parse_override(override).value()))
 
 
 def check_folder_named(override: str) -> None:

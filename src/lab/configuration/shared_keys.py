@@ -31,7 +31,10 @@ def check_shared_keys(content: Mapping[str, Any]) -> None:
     """
     for key, kind in SHARED_KEYS.items():
         if key not in content:
-            raise UserError(f"the config lacks {key!r}, which every run needs: leave '~{key}' out")
+            raise UserError(
+                f"the config lacks {key!r}, which every run needs: leave '~{key}' out. An experiment of your "
+                "own needs '# @package _global_' as its first line, and its defaults '- /trainer: default'"
+            )
         if kind is dict:
             if not isinstance(content[key], Mapping):
                 raise UserError(f"{key} must be a section, got {content[key]!r}: choose one of conf/{key}")

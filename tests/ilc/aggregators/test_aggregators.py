@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import torch
@@ -176,3 +177,10 @@ def test_dtype_is_kept_and_many_votes_are_counted_exactly(dtype: torch.dtype) ->
     update = AndMask(1.0)(gradients)
     assert update.dtype == dtype
     assert update.item() != 0
+
+
+@pytest.mark.parametrize("kind", [AndMask, GeometricMean])
+@pytest.mark.parametrize("word", ["false", "no", None])
+def test_a_word_is_no_truth_value(kind: Any, word: Any) -> None:
+    with pytest.raises(UserError, match="rescale must be True or False, got"):
+        kind(0.5, rescale=word)

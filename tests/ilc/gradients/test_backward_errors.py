@@ -13,6 +13,7 @@ from torch.nn.utils import parametrize
 from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, accumulate, backward
+from ilc.objectives import Objective
 
 ENVIRONMENT_WAYS = ("vectorized", "sequential")
 X, Y = torch.randn(3, 4, 5), torch.zeros(3, 4, dtype=torch.long)
@@ -155,3 +156,18 @@ def test_a_weight_that_is_computed_once_for_all_passes(way: str) -> None:
     inputs, targets = torch.randn(4, 1, 3), torch.randn(4, 1, 2)
     with parametrize.cached(), pytest.raises(UserError, match=r"a pass needs the graph|leaves out"):
         backward(model, nn.functional.mse_loss, inputs, targets, AndMask(0.5), way)
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential", "per_example"])
+def test_gradients_that_are_switched_off(way: str) -> None:
+    model = nn.Linear(5, 1)
+    with torch.no_grad(), pytest.raises(UserError, match="gradients are switched off here") as error:
+        backward(model, F.mse_loss, torch.randn(4, 8, 5), torch.randn(4, 8, 1), AndMask(0.5), way)
+    assert "\n" not in str(error.value) and model.weight.grad is None
+
+
+def test_one_objective_is_no_list_of_losses() -> None:
+    model = nn.Linear(5, 1)
+    risk = model(torch.randn(8, 5)).square().mean()
+    with pytest.raises(UserError, match=r"give \[objective\]"):
+        backward(model, Objective(risk, risk, risk), aggregator=AndMask(1.0))

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from ilc.aggregators import AndMask, Mean, VRex
 from ilc.errors import UserError
-from ilc.gradients import backward
+from ilc.gradients import accumulate, backward
 
 D = 3
 WAYS = [
@@ -188,3 +188,39 @@ def test_a_shared_buffer_that_one_module_assigns_anew_is_right_or_refused(way: s
         backward(model, F.cross_entropy, *batch(3), aggregator, way)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert model[0].seen is model[2][0].seen  # type: ignore[index]
+
+
+class Causal(nn.Module):
+    """Attention whose mask is a buffer that no pass changes, beside BatchNorm, whose buffers change."""
+
+    def __init__(self, fill: float) -> None:
+        super().__init__()
+        self.query, self.norm, self.out = nn.Linear(4, 4), nn.BatchNorm1d(3), nn.Linear(4, 1)
+        self.register_buffer("mask", torch.full((3, 3), fill).triu(1))
+        self.register_buffer("constant", torch.randn(100, generator=torch.Generator().manual_seed(0)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.norm(self.query(x))
+        weights = (hidden @ hidden.mT + self.mask).softmax(-1)
+        result: Tensor = self.out(weights @ hidden).mean(1) + self.constant.mean()
+        return result
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential", "accumulate"])
+@pytest.mark.parametrize("fill", [float("-inf"), torch.finfo(torch.float32).min])
+def test_a_constant_buffer_stays_the_same_to_the_bit(way: str, fill: float) -> None:
+    model = Causal(fill)
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    x, y = torch.randn(6, 8, 3, 4), torch.randn(6, 8, 1)
+    for _ in range(3):
+        model.zero_grad()
+        if way == "accumulate":
+            with accumulate(AndMask(0.5)) as votes:
+                for some_x, some_y in zip(x.split(2), y.split(2), strict=True):
+                    votes.backward(model, F.mse_loss, some_x, some_y)
+        else:
+            backward(model, F.mse_loss, x, y, AndMask(0.5), way)
+    assert torch.equal(model.mask, before["mask"]) and torch.equal(model.constant, before["constant"])
+    assert not torch.equal(model.norm.running_mean, before["norm.running_mean"])
+    assert int(model.norm.num_batches_tracked) == 3
+    assert bool(model(x[0]).isfinite().all())

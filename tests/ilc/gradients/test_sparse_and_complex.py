@@ -151,3 +151,18 @@ def test_a_loss_that_is_no_real_scalar_is_refused_by_name(way: str, kind: str) -
         with pytest.raises(UserError, match=message):
             backward(nn.Linear(5, 3), loss, torch.randn(4, 1, 5), torch.zeros(4, 1), aggregator, way)
     assert irm_penalty(torch.randn(4, 3), torch.randint(3, (4,))).ndim == 0
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential", "per_example"])
+def test_a_sparse_buffer(way: str) -> None:
+    class Graph(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+            self.register_buffer("adjacency", torch.eye(3).to_sparse())
+
+        def forward(self, x: Tensor) -> Tensor:
+            return (self.adjacency.to_dense() @ self.layer(x).mT).mT
+
+    x, y = torch.randn(8, 1, 3), torch.randn(8, 1, 3)
+    backward(Graph().eval(), F.mse_loss, x, y, AndMask(0.5), way)

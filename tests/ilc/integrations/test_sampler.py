@@ -63,3 +63,10 @@ def test_wrong_labels_are_one_line(labels: Any, examples: int, message: str) -> 
     with pytest.raises(UserError, match=message) as error:
         EnvironmentSampler(labels, examples)
     assert "\n" not in str(error.value)
+
+
+def test_nan_of_numpys_own_types() -> None:
+    numpy = pytest.importorskip("numpy")
+    labels = numpy.array([0, 1, numpy.nan, numpy.nan], dtype=numpy.float32)
+    with pytest.raises(UserError, match="the label of example 2 is NaN"):
+        EnvironmentSampler(labels, 2)

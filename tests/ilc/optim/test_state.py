@@ -279,3 +279,10 @@ def test_what_a_regularizer_refuses() -> None:
         Regularizer(params, l1=0.1).before_step()
     with pytest.raises(UserError, match="complex64"):
         Regularizer([nn.Parameter(torch.ones(2, dtype=torch.complex64))])
+
+
+@pytest.mark.parametrize("name", ["decoupled", "pytorch_form"])
+def test_a_word_is_no_truth_value(name: str) -> None:
+    options: dict[str, Any] = {name: "no"}
+    with pytest.raises(UserError, match=f"{name} must be True or False, got 'no'"):
+        TemporalMaskAdam([nn.Parameter(torch.zeros(2))], 0.01, agreement_threshold=0.4, **options)

@@ -14,7 +14,7 @@ from ilc.errors import UserError
 from ilc.gradients import WAYS
 from ilc.objectives import RISKS
 from lab.configuration.groups import choices
-from lab.configuration.overrides import check_overrides
+from lab.configuration.overrides import check_overrides, folder_in
 from lab.runs.one_run.device import CHOICES
 from lab.runs.one_run.selection import RULES
 
@@ -131,3 +131,16 @@ def test_nobody_reads_the_output(root: Path, tiny: tuple[str, ...], tmp_path: Pa
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "x" / "done").exists()
+
+
+@pytest.mark.parametrize("written", ["/tmp/runs", '"/tmp/runs"', "'/tmp/runs'"])
+def test_a_folder_may_stand_in_quotes(written: str) -> None:
+    assert folder_in(f"hydra.sweep.dir={written}") == Path("/tmp/runs")
+
+
+def test_a_folder_that_cannot_be_read_is_shown_in_quotes() -> None:
+    assert folder_in('hydra.sweep.dir="/tmp/a, b"') == Path("/tmp/a, b")
+    with pytest.raises(UserError, match="in quotes"):
+        folder_in("hydra.sweep.dir=/tmp/(a")
+    with pytest.raises(UserError, match="names no folder"):
+        folder_in("hydra.sweep.dir=")

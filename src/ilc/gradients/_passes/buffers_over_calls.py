@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ilc._precision import widened
-from ilc.gradients._passes.mean_of_buffers import change_of, is_continuous, mean_of
+from ilc.gradients._passes.mean_of_buffers import change_of, difference, is_continuous, mean_of
 from ilc.gradients._trials.findings import remember_buffers
 
 
@@ -46,4 +45,4 @@ class BuffersOverCalls:
 
 
 def _change(before: Tensor, now: Tensor) -> Tensor:
-    return widened(now) - widened(before) if is_continuous(before) else change_of(before, now)
+    return difference(before, now) if is_continuous(before) else change_of(before, now)

@@ -29,8 +29,8 @@ def example_objectives(
     """
     if targets.shape[1] != 1:
         raise UserError(
-            "per_example makes every example an environment: inputs and targets must be [E, 1, ...], got "
-            f"N = {targets.shape[1]}; reshape [E, N, ...] to [E * N, 1, ...]"
+            "a vote per example makes every example an environment: inputs and targets must be [E, 1, ...], "
+            f"got N = {targets.shape[1]}; reshape [E, N, ...] to [E * N, 1, ...]"
         )
     rows = rows_of_outputs(outputs, len(targets))
     if rows is None and isinstance(outputs, Tensor):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from ilc._precision import wide_type
+from ilc._precision import wide_type, widened
 from ilc.errors import UserError
 
 
@@ -18,7 +18,7 @@ class MeanOfBuffers:
     A pass may write a buffer in place or assign a new tensor. Afterwards the model has the same tensor as
     before, with new values. A tensor that occurs in several places, and tensors that share memory, stay so
     during the passes. Means of whole numbers and of truth values are rounded. In evaluation mode buffers are
-    not expected to change.
+    not expected to change. A value that no pass changes stays the same to the bit.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -37,6 +37,10 @@ class MeanOfBuffers:
         self._overlapping = bool(overlapping(self._buffers))
         self._start = self._copies(self._buffers)
         self._sums = [torch.zeros_like(buffer, dtype=_sum_type(buffer)) for buffer in self._buffers]
+        self._moved = [
+            torch.zeros_like(buffer, dtype=torch.bool) if _can_compare(buffer) else None
+            for buffer in self._buffers
+        ]
         self._n = 0
 
     def __enter__(self) -> MeanOfBuffers:
@@ -56,8 +60,8 @@ class MeanOfBuffers:
             UserError: a buffer has another shape than before, or two modules no longer share one.
         """
         self._n += n_environments
-        for places, buffer, start, total in zip(
-            self._places, self._buffers, self._start, self._sums, strict=True
+        for places, buffer, start, total, moved in zip(
+            self._places, self._buffers, self._start, self._sums, self._moved, strict=True
         ):
             name, buffers, key = places[0]
             now = buffers[key]
@@ -68,13 +72,16 @@ class MeanOfBuffers:
                     "environments: give it its final shape from the start, or keep it outside the model"
                 )
             total.add_(change_of(start, now.detach()), alpha=n_environments)
+            if moved is not None:
+                moved.logical_or_(changed(start, now.detach()))
 
     def __exit__(self, error: type[BaseException] | None, *details: object) -> None:
         self._put(self._buffers)
         means = self._start
         if error is None:
             means = [
-                mean_of(start, total, self._n) for start, total in zip(self._start, self._sums, strict=True)
+                mean_of(start, total, self._n) if moved is None else kept(moved, start, total / self._n)
+                for start, total, moved in zip(self._start, self._sums, self._moved, strict=True)
             ]
         with torch.no_grad():
             for buffer, mean in zip(self._buffers, means, strict=True):
@@ -112,6 +119,26 @@ def overlapping(buffers: Iterable[Tensor]) -> set[int]:
 def is_continuous(buffer: Tensor) -> bool:
     """Whether the mean needs no rounding. Means of whole numbers and truth values do."""
     return buffer.is_floating_point() or buffer.is_complex()
+
+
+def _can_compare(buffer: Tensor) -> bool:
+    return is_continuous(buffer) and buffer.layout == torch.strided
+
+
+def changed(start: Tensor, now: Tensor) -> Tensor:
+    """Where continuous values differ from those at the start."""
+    return widened(now) != widened(start)
+
+
+def kept(moved: Tensor, start: Tensor, mean: Tensor) -> Tensor:
+    """The mean where values have moved, and elsewhere the start, which sums would round or make infinite."""
+    return torch.where(moved, mean, widened(start))
+
+
+def difference(start: Tensor, now: Tensor) -> Tensor:
+    """How far continuous values have moved; 0 where they have not, infinite ones included."""
+    moved = widened(now) - widened(start)
+    return moved.masked_fill(now == start, 0) if _can_compare(start) else moved
 
 
 def _sum_type(buffer: Tensor) -> torch.dtype:

@@ -37,6 +37,10 @@ def check_losses_given(
         raise UserError(
             f"loss_fn must be a function, or a list with a loss per environment, got {type(losses).__name__}"
         )
+    if isinstance(losses, Objective):  # It is a tuple, of a loss, a risk and a penalty.
+        raise UserError(
+            "loss_fn is one Objective, and not a list with a loss per environment: give [objective]"
+        )
     if inputs is not None or targets is not None:
         raise UserError(
             "loss_fn is a list with a loss per environment, and there are inputs or targets too: the losses "
