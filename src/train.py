@@ -78,7 +78,8 @@ def sweep(arguments: list[str]) -> None:
     flags = [text for text in overrides if text.startswith("-")]
     if flags:
         raise UserError(f"-m accepts only overrides (KEY=VALUE): leave {flags[0]} out")
-    output = folder_in(places[-1]) if places else OUTPUTS
+    folders = [folder_in(text) for text in places]
+    output = folders[-1] if folders else OUTPUTS
     runs = plan(overrides, output)
     warn_of_equal_thresholds(runs.values())
     failures = make_in_turn(runs)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from ilc.gradients._passes.mean_of_buffers import change_of, difference, is_continuous, mean_of
+from ilc.gradients._passes.mean_of_buffers import difference, is_continuous, mean_of
 
 
 class MeanOfBuffers:
@@ -28,9 +28,7 @@ class MeanOfBuffers:
         """
         self._n = sum(counts)
         return [
-            difference(start, buffer) * (counts[rank] / self._n)
-            if is_continuous(buffer)
-            else change_of(start, buffer) * counts[rank]
+            difference(start, buffer) * (counts[rank] / self._n if is_continuous(buffer) else counts[rank])
             for buffer, start in zip(self._buffers, self._start, strict=True)
         ]
 

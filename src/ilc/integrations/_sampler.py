@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Hashable, Iterator, Sequence
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -49,7 +49,7 @@ class EnvironmentSampler(Sampler[int]):
         for i, given in enumerate(labels.tolist() if isinstance(labels, Tensor) else labels):
             label = given.item() if isinstance(given, Tensor) else given
             # Each NaN would be an environment of its own.
-            if isinstance(label, numbers.Real) and math.isnan(label):
+            if isinstance(label, Real) and math.isnan(label):
                 raise UserError(
                     f"the label of example {i} is NaN, which is no environment: leave the example out, or "
                     "give it a label"

@@ -68,11 +68,12 @@ def test_a_path_in_quotes_works(train: TrainCommand, tiny: tuple[str, ...], tmp_
     assert (tmp_path / "düne, (a) b" / "done").exists()
 
 
+@pytest.mark.parametrize("later", [(), ("hydra.sweep.dir=runs",)])
 def test_a_sweep_into_an_unnamed_folder_is_refused(
-    train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+    later: tuple[str, ...], train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
     """As ``hydra.sweep.dir=$UNSET`` would ask for."""
-    done = train(*tiny, "-m", "seed=0,1", "hydra.sweep.dir=")
+    done = train(*tiny, "-m", "seed=0,1", "hydra.sweep.dir=", *later)
     assert done.returncode == 1
     assert done.stderr.startswith("Error: hydra.sweep.dir= names no folder: write hydra.sweep.dir=FOLDER")
     assert not (tmp_path / "spirals").exists()

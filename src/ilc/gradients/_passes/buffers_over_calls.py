@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from ilc.gradients._passes.mean_of_buffers import change_of, difference, is_continuous, mean_of
+from ilc.gradients._passes.mean_of_buffers import difference, is_continuous, mean_of
 from ilc.gradients._trials.findings import remember_buffers
 
 
@@ -19,7 +19,7 @@ class BuffersOverCalls:
     def __init__(self, model: nn.Module) -> None:
         self._model = model
         self._buffers = list(model.buffers()) if model.training else []
-        self._changes = [torch.zeros_like(_change(buffer, buffer)) for buffer in self._buffers]
+        self._changes = [torch.zeros_like(difference(buffer, buffer)) for buffer in self._buffers]
         self._n = 0
 
     def begin(self) -> None:
@@ -31,7 +31,7 @@ class BuffersOverCalls:
         self._n += n_environments
         with torch.no_grad():
             for buffer, before, total in zip(self._buffers, self._before, self._changes, strict=True):
-                total.add_(_change(before, buffer), alpha=n_environments)
+                total.add_(difference(before, buffer), alpha=n_environments)
                 buffer.copy_(before)
         remember_buffers(self._model)
 
@@ -42,7 +42,3 @@ class BuffersOverCalls:
                 mean = buffer + total / self._n if is_continuous(buffer) else mean_of(buffer, total, self._n)
                 buffer.copy_(mean)
         remember_buffers(self._model)
-
-
-def _change(before: Tensor, now: Tensor) -> Tensor:
-    return difference(before, now) if is_continuous(before) else change_of(before, now)

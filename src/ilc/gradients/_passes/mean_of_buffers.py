@@ -73,15 +73,18 @@ class MeanOfBuffers:
                 )
             total.add_(change_of(start, now.detach()), alpha=n_environments)
             if moved is not None:
-                moved.logical_or_(changed(start, now.detach()))
+                moved.logical_or_(has_moved(start, now.detach()))
 
     def __exit__(self, error: type[BaseException] | None, *details: object) -> None:
         self._put(self._buffers)
         means = self._start
         if error is None:
             means = [
-                mean_of(start, total, self._n) if moved is None else kept(moved, start, total / self._n)
-                for start, total, moved in zip(self._start, self._sums, self._moved, strict=True)
+                mean_of(start, total, self._n) for start, total in zip(self._start, self._sums, strict=True)
+            ]
+            means = [
+                mean if moved is None else where_moved(moved, start, mean)
+                for moved, start, mean in zip(self._moved, self._start, means, strict=True)
             ]
         with torch.no_grad():
             for buffer, mean in zip(self._buffers, means, strict=True):
@@ -125,20 +128,22 @@ def _can_compare(buffer: Tensor) -> bool:
     return is_continuous(buffer) and buffer.layout == torch.strided
 
 
-def changed(start: Tensor, now: Tensor) -> Tensor:
+def has_moved(start: Tensor, now: Tensor) -> Tensor:
     """Where continuous values differ from those at the start."""
     return widened(now) != widened(start)
 
 
-def kept(moved: Tensor, start: Tensor, mean: Tensor) -> Tensor:
+def where_moved(moved: Tensor, start: Tensor, mean: Tensor) -> Tensor:
     """The mean where values have moved, and elsewhere the start, which sums would round or make infinite."""
     return torch.where(moved, mean, widened(start))
 
 
 def difference(start: Tensor, now: Tensor) -> Tensor:
-    """How far continuous values have moved; 0 where they have not, infinite ones included."""
+    """How far values have moved; 0 where they have not, infinite ones included."""
+    if not is_continuous(start):
+        return change_of(start, now)
     moved = widened(now) - widened(start)
-    return moved.masked_fill(now == start, 0) if _can_compare(start) else moved
+    return moved.masked_fill(~has_moved(start, now), 0) if _can_compare(start) else moved
 
 
 def _sum_type(buffer: Tensor) -> torch.dtype:

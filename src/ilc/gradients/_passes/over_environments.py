@@ -15,12 +15,12 @@ from ilc.gradients._environment import checked_objective
 from ilc.gradients._passes.calls import arguments_of, value_of
 from ilc.gradients._passes.mean_of_buffers import (
     change_of,
-    changed,
     check_still_one,
+    has_moved,
     is_continuous,
-    kept,
     mean_of,
     overlapping,
+    where_moved,
 )
 from ilc.gradients._tensor_tree import Values
 from ilc.objectives import Objective, ObjectiveFunction
@@ -137,7 +137,7 @@ def keep_mean_of_buffers(model: nn.Module, states: list[dict[str, Tensor]]) -> N
             )
         if is_continuous(buffer):
             mean = per_environment.mean(0, dtype=wide_type(buffer.dtype))
-            means[name] = kept(changed(buffer, per_environment).any(0), buffer, mean)
+            means[name] = where_moved(has_moved(buffer, per_environment).any(0), buffer, mean)
         else:
             changes = change_of(buffer, per_environment)
             means[name] = mean_of(buffer, changes.sum(0), len(per_environment))

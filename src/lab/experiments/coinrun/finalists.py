@@ -110,11 +110,15 @@ def pending_trainings(results: Path) -> str:
     return "" if done == n else f"{done} of {n} trainings"
 
 
-def later_seeds(results: Path) -> str:
-    """Return how many later seeds are trained, or what all seeds together say, as a sentence."""
+def later_seeds(results: Path, unfinished: str) -> str:
+    """Return how many later seeds are trained, or what all seeds together say, as a sentence.
+
+    Args:
+        results: the folder of committed CSV files.
+        unfinished: what ``pending_trainings`` returns.
+    """
     rows = pd.read_csv(results / FINALISTS_LEVELS)
     steps = rows.epochs.max() * STEPS_PER_EPOCH
-    unfinished = pending_trainings(results)
     if unfinished:
         return (
             f"{ALL_SEEDS - FIRST_SEEDS} later seeds after {steps:,} steps will decide alone; {unfinished} "

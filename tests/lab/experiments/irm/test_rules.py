@@ -21,11 +21,7 @@ ON_AVERAGE = "in part: the four weights are the expected ones on average, not in
     ("theirs", "ours", "expected"),
     [
         ([RIGHT, [1.04, 0.96, 0.04, 0.0]], [RIGHT], "reproduced"),
-        (
-            [[1.06, 1, 0, 0], [0.94, 1, 0, 0]],
-            [[9.0] * 4],
-            ON_AVERAGE,
-        ),
+        ([[1.06, 1, 0, 0], [0.94, 1, 0, 0]], [[9.0] * 4], ON_AVERAGE),
         ([[9.0, 9, 9, 9], [9.1, 9, 9, 9]], [RIGHT], "in part: with our steps"),
         ([[9.0, 9, 9, 9], [9.1, 9, 9, 9]], [[0.0, 0, 9, 9]], "not reproduced"),
         # The means are .2 off with a standard error of .3.

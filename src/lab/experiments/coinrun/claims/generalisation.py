@@ -26,6 +26,7 @@ LIMIT = "with small students that still improve"
 def claims(results: Path) -> list[Claim]:
     """Return the claim of figures 10 and 18, from the searches and ``coinrun/finalists_levels.csv``."""
     trials, by_steps = read_trials(results), comparisons(results)
+    unfinished = pending_trainings(results)
     longest = by_steps[max(by_steps)]
     adam, unmasked = longest["adam"], longest[UNMASKED]
     parts = [
@@ -44,7 +45,7 @@ def claims(results: Path) -> list[Claim]:
         ours=f"We chose the {TOP} best configurations of each search by validation levels after {TRIAL}, and "
         "trained them again. The numbers are differences of the test KL in nats, with 95 % intervals over "
         f"new seeds and {adam.levels:,} unseen levels, and p values that are corrected for the "
-        f"{2 * len(by_steps)} comparisons (Holm). {' '.join(parts)} {later_seeds(results)} "
+        f"{2 * len(by_steps)} comparisons (Holm). {' '.join(parts)} {later_seeds(results, unfinished)} "
         "The training levels, the states and the expert are one draw for all seeds, so the intervals do not "
         "cover another draw. With a probability of 80 % one uncorrected interval would have shown true "
         f"differences of {adam.smallest_seen:.4f} from Adam and {unmasked.smallest_seen:.4f} from the same "
@@ -53,7 +54,7 @@ def claims(results: Path) -> list[Claim]:
         f"{_against(median)} (on {CUT}). There are {counts(results)}.",
         number=f"{adam.difference:+.4f} nats of test KL after {max(by_steps):,} steps, mask minus Adam; "
         f"{unmasked.difference:+.4f} nats, mask minus the same configurations without it",
-        verdict=verdict(by_steps, LIMIT, pending_trainings(results)),
+        verdict=verdict(by_steps, LIMIT, unfinished),
     )
     return [claim]
 

@@ -21,6 +21,8 @@ from lab.figures.claims import Claim
 from lab.figures.verdicts import FEWEST, at_settings
 
 Runs = dict[Setting, pd.DataFrame]
+FEW = 32
+"""Numbers of environments up to this one are not very many."""
 
 
 def claims(results: Path) -> list[Claim]:
@@ -82,10 +84,8 @@ def _where_found(setting: Setting, plain: pd.DataFrame) -> str:
 def _first(plain: pd.DataFrame) -> str:
     """Return with how many environments plain training finds the mechanism first, in words."""
     first = first_perfect(best(plain))
-    largest = plain.n_environments.max()
-    return (
-        f"not with up to {largest:,} environments" if first is None else f"first with {first:,} environments"
-    )
+    found = f"not with up to {plain.n_environments.max():,}" if first is None else f"first with {first:,}"
+    return f"{found} environments"
 
 
 def plain_rule(by_size: dict[int, float]) -> str:
@@ -100,14 +100,11 @@ def plain_rule(by_size: dict[int, float]) -> str:
     first = first_perfect(by_size)
     if first is None:
         beyond = max(by_size) < PUBLISHED_ENVIRONMENTS
-        return (
-            f"undecided: up to {max(by_size):,} tried"
-            if beyond
-            else f"not reproduced: not with {_range(by_size)}"
-        )
+        tried = f"undecided: up to {max(by_size):,} tried"
+        return tried if beyond else f"not reproduced: not with {_range(by_size)}"
     if first == PUBLISHED_ENVIRONMENTS:
         return "reproduced"
-    return f"in part: first with {first:,}" if first > 32 else f"not reproduced: already with {first:,}"
+    return f"in part: first with {first:,}" if first > FEW else f"not reproduced: already with {first:,}"
 
 
 def the_mask(plain: Runs, masked: Runs) -> Claim:
@@ -170,9 +167,8 @@ def mask_rule(by_size: dict[int, float], plain_first: int | None, seeds: int) ->
     if not lost:
         return "reproduced"
     kept = [size for size, accuracy in by_size.items() if accuracy >= PERFECT]
-    uncapped, capped = (
-        [size for size in lost if (size > CAP // EACH) == under_the_cap] for under_the_cap in (False, True)
-    )
+    uncapped = [size for size in lost if size <= CAP // EACH]
+    capped = [size for size in lost if size > CAP // EACH]
     without = [f"with {_sizes(uncapped)}"] if uncapped else []
     if capped:
         without.append(f"with {min(capped):,} to {max(capped):,} under a cap of {CAP:,} examples")
@@ -181,8 +177,7 @@ def mask_rule(by_size: dict[int, float], plain_first: int | None, seeds: int) ->
 
 def _range(by_size: dict[int, float]) -> str:
     """Return the numbers of environments that were tried, in words."""
-    few = min(by_size) <= CAP // EACH
-    return f"up to {max(by_size):,}" if few else _sizes(sorted(by_size))
+    return f"up to {max(by_size):,}" if min(by_size) <= FEW else _sizes(sorted(by_size))
 
 
 def best(runs: pd.DataFrame) -> dict[int, float]:
