@@ -66,6 +66,9 @@ class Accumulation:
         self._check(model, gradients)
         self._buffers.begin()
         found = self._found(model, loss_fn, inputs, targets, gradients)
+        # A pass may write parameters itself: an embedding with ``max_norm`` shortens its rows.
+        reshard(model)
+        self._parameters = _versions(model)
         self._buffers.collect(len(found.risks))
         penalties = torch.zeros_like(found.risks) if found.penalties is None else found.penalties
         self._reports.append((found.risks, penalties))
@@ -102,11 +105,11 @@ class Accumulation:
                 "would have no vote: give all of them inside the block, and begin a new one for each update"
             )
         reshard(model)
-        parameters = [(name, id(p), p._version, p.requires_grad) for name, p in model.named_parameters()]
+        parameters = _versions(model)
         modes = [module.training for module in model.modules()]
         if self._model is None:
-            self._model, self._parameters, self._buffers = model, parameters, BuffersOverCalls(model)
-            self._modes = modes
+            self._model, self._parameters, self._modes = model, parameters, modes
+            self._buffers: BuffersOverCalls = BuffersOverCalls(model)
         if self._model is not model or self._parameters != parameters:
             what = "the parameters have changed" if self._model is model else "this is another model"
             raise UserError(
@@ -140,6 +143,11 @@ class Accumulation:
 
             return combined_shards(model, every, self._aggregator, current())
         return combined(model, every, self._aggregator)
+
+
+def _versions(model: nn.Module) -> list[tuple[str, int, int, bool]]:
+    """What tells whether parameters are others than before or have been written."""
+    return [(name, id(p), p._version, p.requires_grad) for name, p in model.named_parameters()]
 
 
 @contextmanager

@@ -33,12 +33,14 @@ class _Filled(NamedTuple):
     Attributes:
         gradients: the tensor in ``.grad`` of each parameter.
         versions: the number of writes to each parameter until then.
+        values: a few numbers of the parameters, since a write to ``p.data`` is not counted.
         batch: a few numbers of the batch.
         step: the number of optimizer steps until then.
     """
 
     gradients: list[ref[Tensor]]
     versions: list[int]
+    values: list[Tensor]
     batch: list[Tensor]
     step: int
 
@@ -76,6 +78,8 @@ def warn_of_unused(model: nn.Module, batch: Any) -> None:
     for p, gradient, version in zip(parameters, before.gradients, before.versions, strict=True):
         if p.grad is None or p.grad is not gradient() or _version(p) != version:
             return
+    if not _equal(before.values, _few_numbers(list(map(local_part, parameters)))):
+        return
     gradients = [local_part(p.grad) for p in parameters if p.grad is not None]
     finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
     if finite and any(bool(gradient.any()) for gradient in gradients):
@@ -88,6 +92,7 @@ def note_filled(model: nn.Module, batch: Any) -> None:
     _filled[model] = _Filled(
         [ref(p.grad) for p in parameters if p.grad is not None],
         [_version(p) for p in parameters],
+        _few_numbers(list(map(local_part, parameters))),
         _few_numbers(batch),
         _steps[0],
     )
@@ -98,7 +103,7 @@ def _trainable(model: nn.Module) -> list[nn.Parameter]:
 
 
 def _few_numbers(batch: Any) -> list[Tensor]:
-    """Numbers of the first parts of the first tensors, by which another batch is known."""
+    """Numbers of the first parts of the first tensors, by which other batches and parameters are known."""
     found = []
     tensors = (leaf for leaf in tree_leaves(plain(batch)) if isinstance(leaf, Tensor))
     for tensor in islice((one for one in tensors if one.numel() and _is_plain(one)), _TENSORS):

@@ -101,7 +101,55 @@ def mixing() -> None:
     register_fsdp_hook(divided(nn.Sequential(nn.Linear(2, 2), nn.SyncBatchNorm(2))), AND)
 
 
-MISTAKES: tuple[Callable[[], None], ...] = (
+class Carrying(nn.Module):
+    """A part whose output depends on the pass before, in the second process only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = 0.0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result = x * (1 + self.last)
+        if current().rank:
+            self.last = float(x.detach().mean())
+        return result
+
+
+def state() -> None:
+    distributed.backward(
+        divided(nn.Sequential(perceptron(), Carrying())), F.cross_entropy, INPUTS, TARGETS, AND
+    )
+
+
+def counter() -> str:
+    """A counter in the loss is no mistake, and it counts the passes of the step only."""
+    calls, model = [0], divided(perceptron())
+
+    def loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        calls[0] += 1
+        return F.cross_entropy(outputs, targets)
+
+    for _ in range(2):
+        distributed.backward(model, loss, INPUTS, TARGETS, AND)
+    raise UserError(f"{calls[0]} calls")
+
+
+class Scaled(nn.Module):
+    """A loss with a parameter that no optimizer of the model would see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return self.scale * F.cross_entropy(outputs, targets)
+
+
+def trainable_loss() -> None:
+    distributed.backward(divided(perceptron()), Scaled(), INPUTS, TARGETS, AND)
+
+
+MISTAKES: tuple[Callable[[], object], ...] = (
     fsdp1,
     fsdp1_hook,
     one_process,
@@ -116,6 +164,9 @@ MISTAKES: tuple[Callable[[], None], ...] = (
     twice,
     late,
     mixing,
+    state,
+    counter,
+    trainable_loss,
 )
 
 

@@ -36,3 +36,20 @@ def test_the_mean_over_the_environments_of_all_processes(dtype: torch.dtype, cou
         seen = next(model.buffers())
         assert seen.dtype == dtype
         assert torch.allclose(seen.double(), mean, rtol=1e-2 if dtype == torch.bfloat16 else 1e-6)
+
+
+@pytest.mark.parametrize("start", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("counts", [[2, 1], [3, 0, 2]])
+def test_a_buffer_that_begins_infinite(start: float, counts: list[int]) -> None:
+    models = [model_with(torch.full((3,), start)) for _ in counts]
+    kept = [MeanOfBuffers(model) for model in models]
+    for rank, (model, n) in enumerate(zip(models, counts, strict=True)):
+        if n:  # The last value stays as it was in one process.
+            next(model.buffers()).copy_(torch.tensor([rank, 1.0, start if rank else 1.0]))
+    messages = [each.changes(counts, rank) for rank, each in enumerate(kept)]
+    summed = [torch.stack(parts).sum(0) for parts in zip(*messages, strict=True)]
+    mean = sum(rank * n for rank, n in enumerate(counts)) / sum(counts)
+    for each, model in zip(kept, models, strict=True):
+        each.apply(summed)
+        expected = torch.tensor([mean, 1.0, start])
+        torch.testing.assert_close(next(model.buffers()), expected, equal_nan=True)

@@ -86,6 +86,9 @@ SAID = {
     "unsent": r"call model.set_requires_gradient_sync\(True\) before",
     "twice": r"has a gradient from an earlier .* call optimizer.zero_grad\(\)",
     "late": "0.weight has a gradient from an earlier backward pass",
+    "state": r"a pass changes (model\.1\.last|something in another process), so that one environment depends",
+    "counter": "4 calls",
+    "trainable_loss": r"loss_fn\.scale is trainable but no parameter of the model",
     "mixing": "SyncBatchNorm normalises all environments together",
 }
 

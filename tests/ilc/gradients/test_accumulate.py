@@ -275,3 +275,52 @@ def test_environments_after_the_block_are_refused() -> None:
         votes.backward(model, F.cross_entropy, *batch())
     with pytest.raises(UserError, match="further environments would have no vote"):
         votes.backward(model, F.cross_entropy, *batch())
+
+
+class Shortened(nn.Module):
+    """An embedding whose rows a pass makes shorter, in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.out = nn.Embedding(10, 4, max_norm=1.0), nn.Linear(4, 3)
+
+    def forward(self, words: Tensor) -> Tensor:
+        result: Tensor = self.out(self.words(words).mean(1))
+        return result
+
+
+def test_rows_that_a_pass_shortens_are_no_optimizer_step() -> None:
+    model = Shortened()
+    other = copy.deepcopy(model)
+    words, targets = torch.randint(0, 10, (4, 6, 5)), torch.randint(0, 3, (4, 6))
+    backward(other, F.cross_entropy, words, targets, AndMask(0.5), "sequential")
+    with accumulate(AndMask(0.5)) as votes:
+        for x, y in zip(words.split(2), targets.split(2), strict=True):
+            votes.backward(model, F.cross_entropy, x, y, "sequential")
+    for ours, theirs in zip(model.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+class RunningMinimum(nn.Module):
+    """A layer with the smallest input so far, which begins at infinity."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = nn.Linear(5, 3)
+        self.register_buffer("smallest", torch.full((5,), torch.inf))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.smallest = torch.minimum(self.smallest, x.detach().amin(0))
+        result: Tensor = self.out(x)
+        return result
+
+
+def test_a_buffer_that_begins_at_infinity_ends_as_the_mean() -> None:
+    model, x = RunningMinimum(), torch.randn(4, 6, 5)
+    for step in range(2):
+        before = model.smallest.clone()
+        with accumulate(AndMask(0.5)) as votes:
+            for some in (x + step).split(2):
+                votes.backward(model, F.cross_entropy, some, torch.zeros(2, 6, dtype=torch.long))
+        torch.testing.assert_close(model.smallest, torch.minimum(before, (x + step).amin(1)).mean(0))
+        model.zero_grad()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ilc.aggregators import AndMask, Mean, VRex
+from ilc.aggregators import AndMask, Iga, LayerAgreement, Mean, VRex
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, backward
 
@@ -79,8 +79,6 @@ def test_hooks(hook: str, way: str, aggregator: Any, later: bool) -> None:
         assert way in ("per_example", "per_example_share") or hook == "of an output"
         assert f"gradients='{other}'" in str(error)
         return
-    if isinstance(aggregator, VRex) and "clip" in hook:
-        return  # Of a weighted sum of gradients something else is clipped.
     for p, theirs in zip(model.parameters(), expected(hook, way), strict=True):
         assert p.grad is not None
         torch.testing.assert_close(p.grad, theirs, rtol=1e-4, atol=1e-6)
@@ -94,3 +92,27 @@ def test_post_accumulate_hooks_are_called_once_with_the_update(way: str) -> None
     backward(model, F.cross_entropy, *batch(way), AndMask(0.5), way)
     assert len(seen) == 4
     assert all(torch.equal(one, p.grad) for one, p in zip(seen, model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+@pytest.mark.parametrize("hook", HOOKS)
+def test_weights_of_environments_weigh_what_hooks_have_made(hook: str, way: str) -> None:
+    model, (inputs, targets) = make(), batch(way)
+    HOOKS[hook](model)
+    risks = [F.cross_entropy(model(x), y) for x, y in zip(inputs, targets, strict=True)]
+    rows = [torch.autograd.grad(risk, list(model.parameters())) for risk in risks]
+    leaves = torch.stack(risks).detach().requires_grad_()
+    (weights,) = torch.autograd.grad(leaves.mean() + 10 * leaves.var(unbiased=False), leaves)
+    backward(model, F.cross_entropy, inputs, targets, VRex(10.0), way)
+    for p, column in zip(model.parameters(), zip(*rows, strict=True), strict=True):
+        weighted = torch.einsum("e,e...->...", weights, torch.stack(column))
+        torch.testing.assert_close(p.grad, weighted, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("aggregator", [Iga(1.0), LayerAgreement(0.5)])
+@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook != "of an output"])
+def test_gradients_of_gradients_are_refused_with_hooks(hook: str, aggregator: Any) -> None:
+    model = make()
+    HOOKS[hook](model)
+    with pytest.raises(UserError, match="second differentiation, but hooks act on gradients"):
+        backward(model, F.cross_entropy, *batch("sequential"), aggregator, "sequential")

@@ -138,7 +138,8 @@ class RarelyActive(nn.Module):
     def __init__(self, strength: float) -> None:
         super().__init__()
         self.slope, self.last = nn.PReLU(), nn.Linear(3, C)
-        self.slope.register_forward_hook(lambda layer, arguments, output: centred(output, strength))
+        if strength:
+            self.slope.register_forward_hook(lambda layer, arguments, output: centred(output, strength))
 
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.slope(x)
@@ -292,3 +293,72 @@ def test_what_a_global_variable_switches_on(
         same_as_loop(model, F.cross_entropy, examples, labels, "per_example")
         monkeypatch.setitem(SWITCH, "now", later)
         same_as_loop(model, F.cross_entropy, examples, labels, "per_example")
+
+
+def beyond_a_limit(h: Tensor) -> Tensor:
+    """Centring of what exceeds two. No example reaches it in the first batch."""
+    return h - F.relu(h.mean(0).abs() - 2)
+
+
+def beyond_a_limit_without_gradient(h: Tensor) -> Tensor:
+    return h - F.relu(h.detach().mean(0).abs() - 2)
+
+
+def with_clipped_gradients(h: Tensor) -> Tensor:
+    """Gradients of a larger norm than one are shortened. In the first batch none is."""
+    if h.requires_grad:
+        h.register_hook(lambda gradient: gradient / gradient.norm().clamp(min=1))
+    return h
+
+
+def in_large_batches(h: Tensor) -> Tensor:
+    return centred(h) if len(h) >= 8 else h
+
+
+def later_batches(kind: str, examples: bool) -> tuple[list[Tensor], list[Tensor]]:
+    """A batch in which the mixing does nothing, and one in which it does something."""
+    random = torch.Generator().manual_seed(2)
+    inputs = torch.randn(4, 4, D, generator=random).double()
+    targets = torch.randn(4, 4, C, generator=random).double()
+    large = torch.tensor([9.0, -9, 6, 3]).view(4, 1, 1).double()
+    both = [inputs, inputs + large], [targets / 100, targets + large]
+    return [[one.reshape(16, 1, -1) if examples else one for one in several] for several in both]
+
+
+LATER = {
+    "a limit": beyond_a_limit,
+    "a limit without gradient": beyond_a_limit_without_gradient,
+    "a hook": with_clipped_gradients,
+    "large batches": in_large_batches,
+}
+
+
+@pytest.mark.parametrize("kind", LATER)
+def test_mixing_that_begins_in_a_later_batch_stays_in_the_environment(
+    kind: str, same_as_loop: Callable[..., None]
+) -> None:
+    torch.manual_seed(1)
+    model = Mixing(LATER[kind]).double()
+    for x, y in zip(*later_batches(kind, examples=False), strict=True):
+        for way in ("vectorized", "sequential"):
+            same_as_loop(model, F.mse_loss, x, y, way)
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+@pytest.mark.parametrize("kind", [kind for kind in LATER if kind != "a limit without gradient"])
+def test_mixing_of_examples_that_begins_later_is_refused(kind: str, way: str) -> None:
+    torch.manual_seed(1)
+    (x, _), (y, _) = later_batches(kind, examples=True)
+    with pytest.raises(UserError, match="use gradients='per_example_loss'"):
+        environment_gradients(Mixing(LATER[kind]).double(), F.mse_loss, x, y, AndMask(0.5), way)
+
+
+def test_a_size_of_batch_beyond_those_tried_is_compared_by_its_operations(
+    same_as_loop: Callable[..., None],
+) -> None:
+    torch.manual_seed(1)
+    model = Mixing(lambda h: centred(h) if len(h) > 100 else h).double()
+    random = torch.Generator().manual_seed(2)
+    for n in (*range(2, 12), 40):
+        x = torch.randn(3, n, D, generator=random).double()
+        same_as_loop(model, F.mse_loss, x, torch.randn(3, n, C, generator=random).double(), "vectorized")

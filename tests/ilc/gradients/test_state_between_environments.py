@@ -15,7 +15,7 @@ from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import backward
 from ilc.gradients._trials import state_between_environments
-from ilc.gradients._trials.module_state import ModuleState
+from ilc.gradients._trials.held_state import ModuleState
 
 E, N, D = 3, 4, 5
 WAYS = [("vectorized", AndMask(0.5)), ("vectorized", Mean()), ("sequential", AndMask(0.5))]
@@ -192,7 +192,7 @@ def test_random_numbers_and_later_steps_are_left_alone(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         state_between_environments,
         "ModuleState",
-        lambda model: looked.append(model.training) or ModuleState(model),
+        lambda model, **options: looked.append(model.training) or ModuleState(model, **options),
     )
     model = nn.Sequential(nn.Dropout(0.5), nn.Linear(D, 2))
     inputs, targets = batch()

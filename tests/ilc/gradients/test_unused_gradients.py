@@ -45,11 +45,18 @@ def clipped(model: nn.Module) -> None:
     nn.utils.clip_grad_norm_(model.parameters(), 0.1)
 
 
+def by_hand_through_data(model: nn.Module) -> None:
+    for p in model.parameters():
+        assert p.grad is not None
+        p.data.sub_(0.1 * p.grad)
+
+
 USES: dict[str, Callable[[nn.Module], Any]] = {
     "SGD": lambda model: torch.optim.SGD(model.parameters(), lr=0.1).step(),
     "fused Adam": lambda model: torch.optim.Adam(model.parameters(), fused=True).step(),
     "through data": lambda model: Through(model.parameters()).step(),
     "by hand": by_hand,
+    "by hand through data": by_hand_through_data,
     "zero_grad": lambda model: model.zero_grad(),
     "zero_grad to zero": lambda model: model.zero_grad(set_to_none=False),
     "overflow": lambda model: next(model.parameters()).grad.fill_(torch.inf),

@@ -16,6 +16,7 @@ from ilc.distributed._buffers import MeanOfBuffers as MeanOverProcesses
 from ilc.distributed._exchange import among_all
 from ilc.distributed._shards.checks import check_sharded
 from ilc.distributed._shards.collected import CollectedShards
+from ilc.distributed._shards.state import no_state_between_passes
 from ilc.errors import UserError
 from ilc.gradients import EnvironmentGradients
 from ilc.gradients._batches import Batch, as_batches
@@ -24,6 +25,7 @@ from ilc.gradients._hidden_examples import check_masks
 from ilc.gradients._named_errors import named
 from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._passes.dense_embeddings import dense_embeddings
+from ilc.gradients._passes.graph import check_what_the_loss_holds
 from ilc.gradients._passes.mean_of_buffers import MeanOfBuffers
 from ilc.gradients._passes.restored_buffers import buffers_restored_after_errors
 from ilc.gradients._refusals import check_fsdp1
@@ -67,11 +69,14 @@ def sharded_gradients(
         buffers_restored_after_errors(model),
         dense_embeddings(model),
         CollectedShards(model, aggregator) as collected,
+        no_state_between_passes(model, loss_fn, losses, processes),
         MeanOfBuffers(model) as buffers,
     ):
         for e in range(max(counts)):
             buffers.restart()
             objective = checked_objective(losses[min(e, len(losses) - 1)]())
+            if e == 0:
+                check_what_the_loss_holds(objective.loss, model, loss_fn)
             collected.backward(objective.loss, counts=e < len(losses))
             if e < len(losses):
                 buffers.collect()

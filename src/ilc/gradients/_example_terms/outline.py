@@ -74,6 +74,19 @@ def example_axes(nodes: list[Node], n: int, other: Outline) -> Axes | None:
     return axes
 
 
+def examples_meet(axes: Axes) -> bool:
+    """Whether an operation without an axis of the examples stands above one with such an axis.
+
+    A mean over the examples is one. What it adds may be zero for the examples at hand, as in
+    ``relu(h.mean(0) - 2)``, and still mix later ones.
+    """
+    has = {node: any(axis is not None for axis in own) for node, own in axes.items()}
+    return any(
+        not has_it and any(behind is not None and has.get(behind, False) for behind, _ in node.next_functions)
+        for node, has_it in has.items()
+    )
+
+
 def _scales(lengths: tuple[int, int], n: int, other: int) -> bool:
     return lengths[0] != lengths[1] and lengths[0] * other == lengths[1] * n
 

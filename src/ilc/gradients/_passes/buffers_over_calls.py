@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from ilc.gradients._passes.mean_of_buffers import difference, is_continuous, mean_of
+from ilc.gradients._passes.mean_of_buffers import difference, moved_by
 from ilc.gradients._trials.findings import remember_buffers
 
 
@@ -39,6 +39,5 @@ class BuffersOverCalls:
         """Change the buffers by the mean over all environments."""
         with torch.no_grad():
             for buffer, total in zip(self._buffers, self._changes, strict=True):
-                mean = buffer + total / self._n if is_continuous(buffer) else mean_of(buffer, total, self._n)
-                buffer.copy_(mean)
+                buffer.copy_(moved_by(buffer, total, self._n))
         remember_buffers(self._model)

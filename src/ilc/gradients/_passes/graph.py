@@ -41,6 +41,19 @@ def check_graph(loss: Tensor, model: nn.Module) -> None:
         _seen_outside_a_step.add(model)
 
 
+def check_what_the_loss_holds(loss: Tensor, model: nn.Module, loss_fn: Any) -> None:
+    """Raise UserError if the loss depends on trainable tensors that ``loss_fn`` holds beside the model.
+
+    The leaves of a sharded model are parameters that exist during a pass only, so no leaf is looked at that
+    ``loss_fn`` does not hold.
+    """
+    own = {id(p) for p in model.parameters()}
+    held = {number: name for number, name in _held(loss_fn, "", 0) if number not in own}
+    for leaf in _leaves(loss) if held else ():
+        if id(leaf) in held:
+            raise UserError(_not_trained(leaf, held[id(leaf)]))
+
+
 def _not_trained(leaf: Tensor, name: str | None) -> str:
     if name is None:
         return (

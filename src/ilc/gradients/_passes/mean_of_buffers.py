@@ -139,11 +139,27 @@ def where_moved(moved: Tensor, start: Tensor, mean: Tensor) -> Tensor:
 
 
 def difference(start: Tensor, now: Tensor) -> Tensor:
-    """How far values have moved; 0 where they have not, infinite ones included."""
+    """How far values have moved, 0 where they have not. ``moved_by`` adds the mean over environments.
+
+    A value that is infinite or NaN at the start counts from 0. A running minimum, for example, begins so.
+    """
     if not is_continuous(start):
         return change_of(start, now)
-    moved = widened(now) - widened(start)
-    return moved.masked_fill(~has_moved(start, now), 0) if _can_compare(start) else moved
+    if not _can_compare(start):
+        return widened(now) - widened(start)
+    unmoved = ~has_moved(start, now) & start.isfinite()
+    return (widened(now) - _finite_part(start)).masked_fill(unmoved, 0)
+
+
+def moved_by(start: Tensor, total: Tensor, n: int) -> Tensor:
+    """The mean of ``n`` buffers from the sum of their differences from the start."""
+    if not is_continuous(start):
+        return mean_of(start, total, n)
+    return (_finite_part(start) if _can_compare(start) else widened(start)) + total / n
+
+
+def _finite_part(start: Tensor) -> Tensor:
+    return widened(start).masked_fill(~start.isfinite(), 0)
 
 
 def _sum_type(buffer: Tensor) -> torch.dtype:

@@ -14,11 +14,11 @@ from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.compare_ways import Way, first_right_way
 from ilc.gradients._trials.convolution_work import convolutions_are_faster_in_turn
 from ilc.gradients._trials.findings import findings
-from ilc.gradients._trials.gradient_hooks import what_acts_on_gradients
+from ilc.gradients._trials.gradient_hooks import HooksInPass, what_acts_on_gradients
 from ilc.gradients._trials.reference_loop import reference_rows
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
 from ilc.gradients._trials.trial_passes import trial_passes, without_dropout
-from ilc.gradients._ways.by_layers import LAYERS_TRIED, may_go_by_layers
+from ilc.gradients._ways.by_layers import LAYERS_TRIED, may_go_by_layers, operations_noted
 from ilc.gradients._ways.sequential import sequential
 from ilc.objectives import ObjectiveFunction
 
@@ -97,15 +97,25 @@ def _tried(
         # If the present parameters give no gradients, or gradients made by rounding, smaller ones are tried.
         for at_hand, parameters in ((True, nullcontext), (False, moderate_parameters)):
             with parameters(model):
+                hooks = HooksInPass()
                 try:
-                    rows = reference_rows(model, loss_fn, inputs, targets, passes)
+                    with hooks:
+                        rows = reference_rows(model, loss_fn, inputs, targets, passes)
                 except UserError:
                     raise
                 except Exception:  # The step itself will report what is wrong.
                     return ways[-1]
+                if hooks.found:
+                    _say_once(
+                        "takes one environment after another, because hooks on tensors act on gradients"
+                    )
+                    return sequential
                 if rows is None or not any(bool(row.any()) for row in rows.gradients.values()):
                     continue
-                comparison = first_right_way(model, loss_fn, rows, ways, passes, rounding_may_differ=at_hand)
+                with operations_noted():
+                    comparison = first_right_way(
+                        model, loss_fn, rows, ways, passes, rounding_may_differ=at_hand
+                    )
                 _note_layers(model, loss_fn, comparison.reasons, comparison.by_layers)
                 if comparison.said is not None:
                     _say_once(comparison.said)

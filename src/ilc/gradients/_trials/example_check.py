@@ -14,6 +14,7 @@ from ilc.gradients._trials.example_sums import sums_agree
 from ilc.gradients._trials.example_votes import different_examples, examples_mix, votes_agree
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.fixed_batch_norm import batch_norm_mixing_nothing
+from ilc.gradients._trials.gradient_hooks import HooksInPass
 from ilc.gradients._trials.routes import VotesDifferError, routes
 from ilc.gradients._trials.rows_of_others import layer_that_reaches_others
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
@@ -86,12 +87,18 @@ def _refuse_mixed_examples(
     Raises:
         UserError: it does.
     """
-    with batch_norm_mixing_nothing(model), trial_passes(model, loss_fn, inputs) as passes:
+    hooks = HooksInPass()
+    with batch_norm_mixing_nothing(model), trial_passes(model, loss_fn, inputs) as passes, hooks:
         name = layer_that_reaches_others(model, loss_fn, inputs, targets, passes)
     if name is not None:
         raise UserError(
             f"the risk of one example depends on the output of {name or 'the model'} for other examples, so "
             "something other than BatchNorm mixes the examples: use gradients='per_example_loss'"
+        )
+    if hooks.found:
+        raise UserError(
+            "the forward pass puts a hook on a tensor, and the hook would get the gradient of all examples "
+            "together: use gradients='per_example_loss'"
         )
 
 

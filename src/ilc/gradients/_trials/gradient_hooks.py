@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules import module as torch_modules
+from torch.overrides import TorchFunctionMode
 
 
 def what_acts_on_gradients(model: nn.Module) -> str | None:
@@ -22,3 +24,29 @@ def what_acts_on_gradients(model: nn.Module) -> str | None:
     if any(getattr(module, "scale_grad_by_freq", False) is True for module in modules):
         return "scale_grad_by_freq counts indices in each batch"
     return None
+
+
+class HooksInPass(TorchFunctionMode):
+    """Surrounds a pass and sees whether it puts hooks on tensors, as ``h.register_hook(clip)`` does.
+
+    Such a hook gets the gradient of everything that passes together. Its effect is that of a plain loop only
+    if the environments, or the examples, pass one after another.
+
+    Attributes:
+        found: whether a hook was put on a tensor.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = False
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call the function as it is called without this mode."""
+        self.found = self.found or func is Tensor.register_hook
+        return func(*args, **(kwargs or {}))

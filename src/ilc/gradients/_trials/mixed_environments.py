@@ -1,4 +1,4 @@
-"""Whether environments may mix in one pass of all, by what layers computed or by rows in another order."""
+"""Whether environments may mix in one pass of all: by operations, by gradients and by values."""
 
 from __future__ import annotations
 
@@ -8,13 +8,24 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import BackwardCFunction
+from torch.autograd.graph import Node
 
-from ilc.gradients._example_terms.outline import operations
+from ilc.gradients._example_terms.outline import (
+    SHOWS_SHAPES,
+    Outline,
+    example_axes,
+    examples_meet,
+    operations,
+)
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.held_values import nearly_equal
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.by_layers import losses_of_environments
 from ilc.objectives import ObjectiveFunction
+
+_LARGE = 1e3
+"""The factor of other environments' inputs. A part that is off for small numbers may be on for large ones."""
 
 
 def environments_mix(
@@ -24,7 +35,9 @@ def environments_mix(
 
     Sums show this only if the effect is large. An auxiliary loss, which a router or a regulariser makes of
     the whole batch, mostly has a small factor. A model that sorts its examples leaves them in their places
-    if they come sorted, so all operations count that can move rows.
+    if they come sorted, so all operations count that can move rows. A limit, such as ``relu(mean - 2)``, may
+    not be reached yet, so an operation counts too if the examples' axis ends there, and the other
+    environments pass once more with large inputs.
     """
     shape = inputs.shape[:2]
     outputs: list[Tensor] = []
@@ -45,13 +58,41 @@ def environments_mix(
     finally:
         for handle in handles:
             handle.remove()
-    if any(_moves_rows(node) for node in operations(found)):
+    nodes = operations(found)
+    if any(_moves_rows(node) for node in nodes) or _examples_meet(model, inputs, nodes, passes):
+        return True
+    if _values_reach_the_first(model, inputs, found, passes):
         return True
     if not outputs or not first.requires_grad:
         return False
     gradients = torch.autograd.grad(first, outputs, allow_unused=True)
     others = [gradient[shape[1] :] for gradient in gradients if gradient is not None]
     return any(bool((rows.isfinite() & (rows != 0)).any()) for rows in others)
+
+
+def _examples_meet(model: nn.Module, inputs: Values, nodes: list[Node], passes: TrialPasses) -> bool:
+    """Whether an operation brings examples together, or depends on their number, so that it may do so."""
+    x = inputs.clone().flatten(0, 1)
+    n, fewer = len(x), len(x) - 1
+    if not SHOWS_SHAPES or not fewer:
+        return False
+    passes.reset()
+    with buffers_untouched(model):
+        other = Outline.of(operations(outputs_of(model, x[:fewer])), fewer)
+    axes = example_axes(nodes, n, other)
+    return axes is None or examples_meet(axes)
+
+
+def _values_reach_the_first(model: nn.Module, inputs: Values, outputs: Tensor, passes: TrialPasses) -> bool:
+    """Whether the first environment's outputs change when the others have larger inputs."""
+    if not isinstance(inputs, Tensor) or not inputs.is_floating_point():
+        return False
+    n, large = inputs.shape[1], inputs.clone()
+    large[1:] *= _LARGE
+    passes.reset()
+    with buffers_untouched(model), torch.no_grad():
+        again = outputs_of(model, large.flatten(0, 1))
+    return not nearly_equal(outputs.detach()[:n], again[:n])
 
 
 _MOVES = re.compile("Index|Gather|Scatter|Sort|Topk|Take|MaskedSelect|Roll")

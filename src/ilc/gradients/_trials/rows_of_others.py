@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import Node
 
-from ilc.gradients._passes.example_losses import pass_of_examples
+from ilc.gradients._example_terms.outline import (
+    SHOWS_SHAPES,
+    Outline,
+    example_axes,
+    examples_meet,
+    operations,
+)
+from ilc.gradients._passes.calls import outputs_of
+from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_passes import DRAWS, TrialPasses, buffers_untouched
 from ilc.objectives import ObjectiveFunction
 
-_COUNTS = (3, 4)
-"""How many examples pass."""
+_FEW = (3, 4)
+"""How many examples pass first."""
 
 
 def layer_that_reaches_others(
@@ -24,19 +33,41 @@ def layer_that_reaches_others(
     Votes of a few examples may agree by chance although examples mix, for example where a layer is not
     active for them. The gradient of one risk with respect to a layer's output shows it directly: it is
     zero in the rows of all other examples. Three and then four examples pass, because only an axis whose
-    length follows their number holds the examples.
+    length follows their number holds the examples. If the model has other operations when all pass, all
+    pass and then one more. The name is empty if only the operations show that examples meet.
     """
     names = {layer: name for name, layer in model.named_modules() if _is_trained(layer)}
-    found: list[set[str]] = []
-    for count in _COUNTS:
-        reached: set[str] = set()
-        for seed in range(DRAWS):
-            now, draws = _reached(model, loss_fn, inputs, targets, passes, names, count, seed)
-            reached |= now
-            if not draws:
-                break
-        found.append(reached)
-    return next((name for name in names.values() if all(name in reached for reached in found)), None)
+
+    def in_two_passes(counts: tuple[int, int], draws: int) -> tuple[str | None, list[str]]:
+        """The layer, and the names of the operations."""
+        one, other = (
+            _reached(model, loss_fn, inputs, targets, passes, names, count, draws) for count in counts
+        )
+        found = next((name for name in names.values() if name in one.layers & other.layers), None)
+        if found is None and SHOWS_SHAPES:
+            axes = example_axes(one.nodes, counts[0], Outline.of(other.nodes, counts[1]))
+            found = "" if axes is not None and examples_meet(axes) else None
+        return found, [node.name() for node in one.nodes]
+
+    found, few = in_two_passes(_FEW, DRAWS)
+    if found is None and few != _operations_of_all(model, inputs, passes):
+        found, _ = in_two_passes((len(inputs), len(inputs) + 1), 1)
+    return found
+
+
+def _operations_of_all(model: nn.Module, inputs: Values, passes: TrialPasses) -> list[str]:
+    """The names of the operations when all examples pass."""
+    passes.reset()
+    with buffers_untouched(model):
+        found = outputs_of(model, inputs.detach().clone().flatten(0, 1))
+    return [node.name() for node in operations(found)]
+
+
+class _Pass(NamedTuple):
+    """What passes of the same examples showed: layers whose rows for others reach the first one's risk."""
+
+    layers: set[str]
+    nodes: list[Node]
 
 
 def _is_trained(layer: nn.Module) -> bool:
@@ -51,9 +82,29 @@ def _reached(
     passes: TrialPasses,
     names: dict[nn.Module, str],
     count: int,
-    seed: int,
-) -> tuple[set[str], bool]:
-    """The layers whose rows for others reach the first example's risk, and whether a pass draws numbers."""
+    draws: int,
+) -> _Pass:
+    """Look at passes of so many examples: one, or several with other random numbers if it draws any."""
+    layers: set[str] = set()
+    nodes: list[Node] = []
+    for seed in range(draws):
+        passes.reset(seed)  # It would also take back hooks.
+        before = torch.get_rng_state()
+        found, nodes = _layers_of_a_pass(model, loss_fn, inputs, targets, names, count)
+        layers |= found
+        if torch.equal(before, torch.get_rng_state()):
+            break
+    return _Pass(layers, nodes)
+
+
+def _layers_of_a_pass(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Values,
+    targets: Values,
+    names: dict[nn.Module, str],
+    count: int,
+) -> tuple[set[str], list[Node]]:
     outputs: list[tuple[str, Tensor]] = []
 
     def keep(layer: nn.Module, arguments: Any, output: Any) -> None:
@@ -61,24 +112,23 @@ def _reached(
             outputs.append((names[layer], output))
 
     which = [position % len(inputs) for position in range(count)]
-    passes.reset(seed)  # It would also take back hooks.
     # The user's own hooks may mix, so what the layer itself computed is kept.
     handles = [layer.register_forward_hook(keep, prepend=True) for layer in names]
     try:
         with buffers_untouched(model):
-            before = torch.get_rng_state()
             x, y = inputs[which].detach().clone(), targets[which].clone()
-            losses = pass_of_examples(model, loss_fn, x, y).loss
+            found = outputs_of(model, x.flatten(0, 1))
+            losses = losses_of_examples(model, loss_fn, found, y).loss
     finally:
         for handle in handles:
             handle.remove()
-    draws = not torch.equal(before, torch.get_rng_state())
+    nodes = operations(found)
     if not outputs or not losses[0].requires_grad:
-        return set(), draws
+        return set(), nodes
     gradients = torch.autograd.grad(losses[0], [output for _, output in outputs], allow_unused=True)
     reached = {
         name
         for (name, _), gradient in zip(outputs, gradients, strict=True)
         if gradient is not None and bool((gradient[1:].isfinite() & (gradient[1:] != 0)).any())
     }
-    return reached, draws
+    return reached, nodes

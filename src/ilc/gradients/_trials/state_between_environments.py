@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 
 from ilc.errors import UserError
-from ilc.gradients._environment import as_objective, differentiated, trainable_parameters
-from ilc.gradients._passes.calls import outputs_of, value_of
-from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.both_orders import Batches, try_both_orders
 from ilc.gradients._trials.findings import findings
-from ilc.gradients._trials.held_values import nearly_equal
-from ilc.gradients._trials.module_state import ModuleState, first_difference_of_states
+from ilc.gradients._trials.held_state import HeldState, HeldStates, ModuleState
+from ilc.gradients._trials.state_beside import StateBeside
 from ilc.gradients._trials.trial_parameters import zeros_replaced
-from ilc.gradients._trials.trial_passes import (
-    buffers_untouched,
-    copied,
-    generators_of,
-    modules_of,
-    random_numbers_untouched,
-    seed_everything,
-)
+from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of
 from ilc.objectives import ObjectiveFunction
 
 _QUESTION = "whether a pass changes anything, even if no other pass reads it"
 """Its key also says whether an environment has several examples: with one, a mean may hide a change."""
-
-Batches = Values | list[Values]
 
 
 @contextmanager
@@ -46,8 +33,8 @@ def no_state_between_environments(
     loss is new or has changed, so that other steps cost nothing.
 
     If a pass changed anything, two environments are tried in both orders. A value that every pass writes
-    before it reads it does no harm, as in the old ``weight_norm``. State of a loss that is a module does harm
-    if it changes a risk.
+    before it reads it does no harm, as in the old ``weight_norm``. State of a loss, and a global variable, do
+    harm if they change a risk or a gradient.
 
     Args:
         model: called once per environment, or once for many.
@@ -60,40 +47,53 @@ def no_state_between_environments(
         UserError: one environment's pass depends on another's. The model is then as it was before.
     """
     known, question = findings(model, loss_fn), (_QUESTION, _longest(inputs) > 1)
-    if question in known and not (vectorized and known[question]):
+    is_new = question not in known
+    if not is_new and not (vectorized and known[question]):
         yield
         return
     buffers = [buffer.detach().clone() for buffer in model.buffers()]
-    before = [
-        ModuleState(model),
-        *(ModuleState(module, with_buffers=True) for module in modules_of(loss_fn, model)),
+    losses = modules_of(loss_fn, model)
+    own: list[HeldState] = [
+        ModuleState(model, with_parameters=is_new),
+        *(ModuleState(module, with_buffers=True, with_parameters=is_new) for module in losses),
     ]
+    parts = nn.ModuleList([model, *losses])
+    before = HeldStates([*own, StateBeside(loss_fn, parts, with_parameters=True)] if is_new else own)
     try:
         yield
     except BaseException:
-        _restore(before)
+        before.restore()
         raise
+    owners = ["model.", *["loss_fn." for _ in losses], ""]
+    if is_new:
+        for owner, state in zip(owners, before.states, strict=True):
+            for name in state.changes_for_good():
+                before.restore()
+                raise UserError(_message(owner + name, model.training))
     changed = [
-        f"{owner}.{name}"
-        for owner, state in zip(("model", "loss_fn"), before, strict=False)
-        for name in state.changes()
+        owner + name for owner, state in zip(owners, before.states, strict=False) for name in state.changes()
     ]
     if not changed:
         known[question] = False
         return
-    after = before if vectorized else [state.saved_now() for state in before]
-    _restore(before)
+    # What a pass of many environments leaves in a module is of no use outside. A counter elsewhere stays.
+    kept = own if vectorized else []
+    left = [state.saved_now() for state in before.states[len(kept) :]]
+    if any(state.holds_what_has_left_vmap() for state in left):
+        kept, left = before.states, []
+    after = HeldStates([*kept, *left])
+    before.restore()
     conclusive = True
-    if question not in known:
+    if is_new:
         with buffers_untouched(model), zeros_replaced(model):
             _set_buffers(model, buffers)
-            trial = _try_both_orders(model, loss_fn, inputs, targets, before)
+            trial = try_both_orders(model, loss_fn, inputs, targets, before)
         conclusive, culprit = trial.conclusive, trial.culprit
         if not conclusive:  # A buffer that every pass changes would be refused in a later step anyway.
             culprit = _first_buffer(model, changed)
         if culprit is not None:
             raise UserError(_message(f"model.{culprit}" if culprit else changed[0], model.training))
-    _restore(after)
+    after.restore()
     if conclusive:
         known[question] = True
 
@@ -101,11 +101,6 @@ def no_state_between_environments(
 def _longest(inputs: Batches) -> int:
     """The number of examples in the largest environment."""
     return max((len(x) for x in inputs), default=0) if isinstance(inputs, list) else inputs.shape[1]
-
-
-def _restore(states: list[ModuleState]) -> None:
-    for state in states:
-        state.restore()
 
 
 def _set_buffers(model: nn.Module, values: list[Tensor]) -> None:
@@ -121,63 +116,11 @@ def _first_buffer(model: nn.Module, changed: list[str]) -> str | None:
     return None if name is None else name.removeprefix("model.")
 
 
-class _Trial(NamedTuple):
-    """What the two orders showed.
-
-    Attributes:
-        conclusive: whether anything could be seen; it cannot if every risk is NaN or infinite.
-        culprit: the name of what one pass hands to the next, empty if it has no name; None if there is
-            nothing.
-    """
-
-    conclusive: bool
-    culprit: str | None
-
-
-def _try_both_orders(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Batches, targets: Batches, before: list[ModuleState]
-) -> _Trial:
-    """Compare the last environment after the first one with the last environment by itself."""
-    parameters = trainable_parameters(model)
-
-    def passed(seed: int, *environments: int) -> tuple[list[Tensor], ModuleState]:
-        """Pass these environments in turn; return what the last one shows and the state that it leaves."""
-        seen: list[Tensor] = []
-        for x, y in zip(copied(inputs, environments), copied(targets, environments), strict=True):
-            with random_numbers_untouched(x, model), buffers_untouched(model if model.training else None):
-                seed_everything(seed, generators_of(model))
-                outputs = outputs_of(model, x)
-                objective = as_objective(value_of(loss_fn, outputs, y))
-                # Gradients are compared too. Where the last layer starts from zeros, as it often does, only
-                # gradients show what came before.
-                found = differentiated(objective.loss, model, parameters)
-                seen = [objective.risk, *tree_leaves(outputs), *model.buffers(), *found]
-                seen = [value.detach().clone() for value in seen if isinstance(value, Tensor)]
-        after = before[0].saved_now()
-        _restore(before)
-        return seen, after
-
-    finite = [bool(passed(0, e)[0][0].isfinite()) for e in range(len(inputs))]
-    if not any(finite):
-        return _Trial(conclusive=False, culprit=None)
-    last = max(e for e, is_finite in enumerate(finite) if is_finite)
-    # A NaN or an infinity shows in the next pass where finite numbers may cancel, for example before a
-    # softmax. So the first environment with such a risk is tried as well.
-    firsts = {0, *[e for e, is_finite in enumerate(finite) if not is_finite][:1]}
-    for seed in (0, 1):  # One dropout mask may hide what another one shows.
-        seen_by_itself, state_by_itself = passed(seed, last)
-        for first in firsts:
-            seen_after_first, state_after_first = passed(seed, first, last)
-            different = first_difference_of_states(state_after_first, state_by_itself)
-            if different is not None or not all(map(nearly_equal, seen_after_first, seen_by_itself)):
-                return _Trial(conclusive=True, culprit=different or "")
-    return _Trial(conclusive=True, culprit=None)
-
-
 def _message(what: str, training: bool) -> str:
-    if what.startswith("loss_fn"):
+    if what.startswith(("loss_fn", "the global")):
+        who = "the loss" if what.startswith("loss_fn") else "the forward pass or the loss"
         return (
-            f"the loss changes {what}, so that the risk of one environment depends on the environment before "
+            f"{who} changes {what}, so that the risk of one environment depends on the environment before "
             "it: change it between the steps, or make it a buffer of the model, because every environment "
             "starts with the same buffers"
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.module_state import ModuleState
+from ilc.gradients._trials.held_state import HeldStates, ModuleState
+from ilc.gradients._trials.random_numbers import random_numbers_untouched, seed_everything
+from ilc.gradients._trials.state_beside import StateBeside
 
 DRAWS = 6
 """How often a model that draws random numbers is tried: one draw may leave every example in its place."""
@@ -22,14 +22,13 @@ DRAWS = 6
 class TrialPasses:
     """The state from which every trial pass starts."""
 
-    def __init__(self, parts: nn.Module) -> None:
-        self._held = ModuleState(parts)
-        self._generators = generators_of(parts)
+    def __init__(self, held: HeldStates) -> None:
+        self._held = held
 
     def reset(self, seed: int = 0) -> None:
-        """Put back what an earlier pass changed in modules, and seed all random numbers again."""
+        """Put back what an earlier pass changed beside parameters, and seed all random numbers again."""
         self._held.restore()
-        seed_everything(seed, self._generators)
+        seed_everything(seed, self._held.generators())
 
 
 @contextmanager
@@ -41,12 +40,13 @@ def trial_passes(model: nn.Module, loss_fn: Any, like: Values) -> Iterator[Trial
 
     Args:
         model: the model with everything that its modules hold.
-        loss_fn: the objective. If it is a module or a method of one, that module is put back too.
+        loss_fn: the objective. What it holds is put back too.
         like: a tensor on the device whose random numbers are drawn.
     """
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
-    with random_numbers_untouched(like, parts), buffers_untouched(parts):
-        passes = TrialPasses(parts)
+    held = HeldStates([ModuleState(parts), StateBeside(loss_fn, parts)])
+    with random_numbers_untouched(like, held.generators()), buffers_untouched(parts):
+        passes = TrialPasses(held)
         try:
             yield passes
         finally:
@@ -92,45 +92,6 @@ def same(one: Tensor, other: Tensor) -> bool:
     if one.layout != torch.strided:
         one, other = one.to_dense(), other.to_dense()
     return bool(((one == other) | (one.isnan() & other.isnan())).all())
-
-
-@contextmanager
-def random_numbers_untouched(like: Values, model: nn.Module | None = None) -> Iterator[None]:
-    """Put the states of all random numbers back at the end.
-
-    They are those of PyTorch, Python and NumPy, and of generators that belong to the model's modules.
-    """
-    state = random.getstate()
-    numpy = sys.modules.get("numpy")
-    numpy_state = None if numpy is None else numpy.random.get_state()
-    own = [] if model is None else generators_of(model)
-    own_states = [generator.get_state() for generator in own]
-    try:
-        with torch.random.fork_rng([like.device] if like.is_cuda else []):
-            yield
-    finally:
-        random.setstate(state)
-        if numpy is not None:
-            numpy.random.set_state(numpy_state)
-        for generator, kept in zip(own, own_states, strict=True):
-            generator.set_state(kept)
-
-
-def generators_of(model: nn.Module) -> list[torch.Generator]:
-    """The random number generators that belong to the model's modules."""
-    held = (value for module in model.modules() for value in vars(module).values())
-    return [value for value in held if isinstance(value, torch.Generator)]
-
-
-def seed_everything(seed: int, generators: Sequence[torch.Generator] = ()) -> None:
-    """Seed all random numbers that ``random_numbers_untouched`` puts back."""
-    torch.manual_seed(seed)
-    random.seed(seed)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(seed)
-    for generator in generators:
-        generator.manual_seed(seed)
 
 
 @contextmanager

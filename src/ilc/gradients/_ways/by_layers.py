@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +27,7 @@ from ilc.gradients._example_terms.used_elsewhere import reached
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._example_terms.watched_uses import Collect
 from ilc.gradients._passes.calls import outputs_of, value_of
-from ilc.gradients._tensor_tree import Values, sizes_of
+from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.findings import all_findings, findings
 from ilc.objectives import Objective, ObjectiveFunction
 
@@ -81,7 +83,7 @@ def terms_of_environments(
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
         if missing := trainable_parameters(model).keys() - calls.followed_names():
             raise NoLayerError(min(missing))
-        _check_operations(model, loss_fn, inputs, outputs)
+        _check_operations(model, loss_fn, outputs)
         objectives = losses_of_environments(loss_fn, outputs, targets, shape)
         risk = checked_risk(objectives.loss.sum())
         if elsewhere := reached(risk, calls.detours, trainable_parameters(model)):
@@ -91,18 +93,31 @@ def terms_of_environments(
     return objectives
 
 
-def _check_operations(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, outputs: Tensor) -> None:
-    """Raise NoLayerError if the pass has other operations than the first one, which was compared.
+@contextmanager
+def operations_noted() -> Iterator[None]:
+    """Surround trial passes: their operations are those that later passes may have."""
+    token = _in_trial.set(True)
+    try:
+        yield
+    finally:
+        _in_trial.reset(token)
 
-    A global variable or a counter may have switched on something that mixes the examples.
+
+def _check_operations(model: nn.Module, loss_fn: ObjectiveFunction, outputs: Tensor) -> None:
+    """Raise NoLayerError if a step has operations that no trial had, since only those were compared.
+
+    A global variable, a counter or the number of examples may have switched on something that mixes them.
     """
-    known = findings(model, loss_fn).setdefault(_OPERATIONS, {})
+    tried = findings(model, loss_fn).setdefault(_OPERATIONS, set())
     names = tuple(node.name() for node in operations(outputs))
-    if known.setdefault(sizes_of(inputs), names) != names:
+    if _in_trial.get():
+        tried.add(names)
+    elif names not in tried:
         raise NoLayerError("the model computes something else than before")
 
 
 _OPERATIONS = "operations of a pass by layers"
+_in_trial: ContextVar[bool] = ContextVar("in_trial", default=False)
 
 
 def losses_of_environments(

@@ -31,6 +31,7 @@ from ilc.gradients._passes.over_environments import (
 )
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.choose_way import choose_way
+from ilc.gradients._trials.gradient_hooks import HooksInPass, what_acts_on_gradients
 from ilc.gradients._ways.sum_only import sum_only_by_func
 from ilc.objectives import ObjectiveFunction
 
@@ -70,6 +71,7 @@ def joint_loss_gradients(
     parameters = trainable_parameters(model)
     at_once = not isinstance(inputs, list) and len(inputs) > 0
     copies: dict[str, Tensor] = {}
+    acts: str | None = None
     # In half precision the sum over environments has to be made in a wider type, which autograd does not do.
     narrow = any(is_narrow(p.dtype) for p in parameters.values())
     graphs: Tensor | list[Tensor]
@@ -79,9 +81,12 @@ def joint_loss_gradients(
         losses, risks, penalties = _at_once(model, loss_fn, inputs, targets, copies)
         graphs = losses
     else:
-        graphs, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
+        with HooksInPass() as hooks:
+            graphs, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
         losses = torch.stack([widened(graph) for graph in graphs]) if graphs else risks
-        if narrow and graphs:
+        acts = "hooks on tensors act on gradients" if hooks.found else what_acts_on_gradients(model)
+        # A hook gets the gradient of each environment, and not the weighted sum over environments.
+        if (narrow or acts) and graphs:
             losses = losses.detach().requires_grad_()
     everything = list(parameters.values())
     environments = LocalEnvironments(
@@ -92,6 +97,8 @@ def joint_loss_gradients(
     loss, added, *shares = aggregator.loss(environments)
     found = [torch.zeros_like(p) for p in everything]
     if loss.requires_grad:
+        if acts:
+            _check_weights_only(aggregator, loss, everything, acts)
         found = list(differentiated_all(loss, everything, create_graph=False))
     found = [widened(gradient) for gradient in found]
     if losses.is_leaf and losses.requires_grad:
@@ -113,6 +120,21 @@ def joint_loss_gradients(
 
 def _can_go_at_once(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any) -> bool:
     return choose_way(model, loss_fn, inputs, targets, sum_only_by_func) is sum_only_by_func
+
+
+def _check_weights_only(
+    aggregator: JointAggregator, loss: Tensor, parameters: list[nn.Parameter], acts: str
+) -> None:
+    """Raise UserError unless the loss only weighs the environments' losses, which then are leaves.
+
+    Hooks have acted on the gradients of environments. They would act again on what these gradients become.
+    """
+    reached = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
+    if any(gradient is not None for gradient in reached):
+        raise UserError(
+            f"{type(aggregator).__name__} makes its update by a second differentiation, but {acts}: take the "
+            "hooks away, or take an aggregator of sums, such as AndMask(agreement_threshold=0.8)"
+        )
 
 
 def _at_once(

@@ -1,0 +1,80 @@
+"""The containers inside a value, whatever it is: found without calling anything of a user."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from types import FunctionType, MethodType, SimpleNamespace
+from typing import Any
+
+from torch import Tensor, nn
+
+from ilc.gradients._trials.containers import Attributes, Buffers, Closure, Globals, Parameters
+
+_NOT_A_USERS = {"torch", "builtins", *sys.stdlib_module_names}
+_LONGEST = 10_000
+"""A longer list is data, which no pass writes."""
+
+
+def containers_in(value: Any, with_globals: bool = False) -> Iterator[tuple[str, Any]]:
+    """The containers inside a value: lists, a user's objects, the variables of a function and so on.
+
+    Each comes with what its name adds to the value's, such as ``.layer`` for a part of a module.
+
+    Args:
+        value: what an attribute, a list or a variable holds.
+        with_globals: whether the global variables that functions name belong to them.
+    """
+    if isinstance(value, (dict, list, set, deque)):
+        if len(value) <= _LONGEST:
+            yield "", value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from containers_in(part, with_globals)
+    elif isinstance(value, FunctionType):
+        if not (value.__module__ or "").startswith("torch"):
+            yield from _of_function(value, with_globals)
+    elif isinstance(value, MethodType):
+        yield from containers_in(value.__self__, with_globals)
+        yield from containers_in(value.__func__, with_globals)
+    elif isinstance(value, partial):
+        yield from containers_in((value.func, value.args, value.keywords), with_globals)
+    elif isinstance(value, nn.Module):
+        for name, module in value.named_modules():
+            suffix = f".{name}" if name else ""
+            yield suffix, Attributes(module)
+            yield suffix, Buffers(module, with_values=True)
+            yield suffix, Parameters(module, all_of_them=True)
+    elif _is_a_users(value):
+        yield "", Attributes(value)
+
+
+def _of_function(function: FunctionType, with_globals: bool) -> Iterator[tuple[str, Any]]:
+    yield "", vars(function)
+    yield "", Closure(function)
+    yield from containers_in(function.__defaults__ or (), with_globals)
+    if function.__kwdefaults__:
+        yield "", function.__kwdefaults__
+    if with_globals:
+        yield "", Globals(function)
+
+
+def methods_of(kind: type) -> Iterator[FunctionType]:
+    """The functions of a class and of its bases, without those of PyTorch and of Python itself."""
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] not in _NOT_A_USERS:
+            yield from (method for method in vars(base).values() if isinstance(method, FunctionType))
+
+
+def _is_a_users(value: Any) -> bool:
+    """Whether a value is an object whose attributes a user chose."""
+    if isinstance(value, (SimpleNamespace, Namespace)):
+        return True
+    if isinstance(value, (Tensor, type)):
+        return False
+    kind = type(value)
+    has_attributes = hasattr(value, "__dict__") or any("__slots__" in vars(base) for base in kind.__mro__)
+    return has_attributes and kind.__module__.partition(".")[0] not in _NOT_A_USERS
