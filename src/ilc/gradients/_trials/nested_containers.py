@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import Namespace
 from collections import deque
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from ilc.gradients._trials.containers import Attributes, Buffers, Closure, Globals, Parameters
 
 _NOT_A_USERS = {"torch", "builtins", *sys.stdlib_module_names}
+_INSTALLED = re.compile(r"[/\\\\](site|dist)-packages[/\\\\]")
 _LONGEST = 10_000
 """A longer list is data, which no pass writes."""
 
@@ -58,8 +60,17 @@ def _of_function(function: FunctionType, with_globals: bool) -> Iterator[tuple[s
     yield from containers_in(function.__defaults__ or (), with_globals)
     if function.__kwdefaults__:
         yield "", function.__kwdefaults__
-    if with_globals:
+    if with_globals and is_of_a_program(function):
         yield "", Globals(function)
+
+
+def is_of_a_program(function: FunctionType) -> bool:
+    """Whether a function belongs to a user's program and not to an installed library.
+
+    Libraries keep caches in global variables, which nobody else should put back.
+    """
+    root = (function.__module__ or "").partition(".")[0]
+    return root not in {*_NOT_A_USERS, "ilc"} and not _INSTALLED.search(function.__code__.co_filename)
 
 
 def methods_of(kind: type) -> Iterator[FunctionType]:

@@ -9,7 +9,7 @@ from torch import nn
 
 from ilc.gradients._trials.containers import Globals, identity
 from ilc.gradients._trials.held_state import HeldState, containers_of_module
-from ilc.gradients._trials.nested_containers import methods_of
+from ilc.gradients._trials.nested_containers import is_of_a_program, methods_of
 
 
 class StateBeside(HeldState):
@@ -35,7 +35,8 @@ class StateBeside(HeldState):
         kinds = dict.fromkeys(type(part) for part in (*modules, getattr(loss_fn, "__self__", loss_fn)))
         methods = (method for kind in kinds for method in methods_of(kind))
         for function in (*hooks, *methods):
-            if isinstance(function, FunctionType) and self._is_new(Globals(function)):
+            known = not isinstance(function, FunctionType) or not is_of_a_program(function)
+            if not known and self._is_new(Globals(function)):
                 self._add("", Globals(function))
 
     def saved_now(self) -> StateBeside:
