@@ -12,7 +12,7 @@ FOLDER = Path("skip_intervals")
 """The folder of this experiment, below the folder of committed files."""
 DOMAINS = {
     "room_runner": "room runner",
-    "room_runner_noisy": "room runner with noise",
+    "room_runner_noisy": "noisy room runner",
     "funnel_board": "funnel board",
 }
 METHODS = {

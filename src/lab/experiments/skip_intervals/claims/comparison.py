@@ -58,7 +58,7 @@ def _claims(table: pd.DataFrame, domain: str, pending: str) -> list[Claim]:
             "Adaptive skips outperform fixed steps in both tasks.",
         )
         cheaper = (
-            f"Adaptive skips save evaluations, keep accuracy ({where})",
+            f"Adaptive skips save evaluations ({where})",
             f"On the {where} adaptive skips need fewer model evaluations and lose no accuracy (thesis, "
             "figure 2.10).",
             "Adaptive skips need fewer model evaluations, and thus fewer backward passes in training, and "
