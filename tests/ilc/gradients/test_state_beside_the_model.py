@@ -292,3 +292,19 @@ def test_there_is_no_copy_of_data_that_a_loss_can_reach(monkeypatch: pytest.Monk
 
     with pytest.raises(UserError, match=r"changes loss_fn\.data,"):
         backward(nn.Linear(D, 2), loss, *batch(), AndMask(0.5), "sequential")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        torch.ones(4).to(torch.float8_e4m3fn),
+        torch.ones(4, dtype=torch.uint8),
+        torch.ones(4, dtype=torch.bool),
+        torch.ones(4, dtype=torch.complex64),
+        torch.ones(4, device="meta"),
+        torch.eye(3).to_sparse(),
+    ],
+)
+def test_frozen_parameters_of_any_kind_can_be_compared(values: Tensor) -> None:
+    p = nn.Parameter(values, requires_grad=False)
+    assert SavedValue.of(p).is_still(p)

@@ -87,12 +87,17 @@ def _mark(tensor: Tensor) -> Any:
     """What changes when a tensor is written, also by its ``data`` if it is a parameter."""
     if has_left_vmap(tensor) or tensor.is_inference():
         return 0
-    version = tensor._version
-    if not isinstance(tensor, nn.Parameter) or tensor.layout != torch.strided or tensor.is_meta:
+    version, values = tensor._version, tensor.detach()
+    if not isinstance(tensor, nn.Parameter) or not _has_a_sum(values):
         return version
-    values = tensor.detach()
     total = values.sum(dtype=torch.float64) if values.is_floating_point() else values.sum()
     return version, values.data_ptr(), str(total.item())  # As text, because NaN does not equal itself.
+
+
+def _has_a_sum(values: Tensor) -> bool:
+    """Whether numbers can be added: quantised weights are of other classes, and bytes are no sums."""
+    plain = type(values) is Tensor and values.layout == torch.strided and not values.is_meta
+    return plain and (values.element_size() > 1 or not values.is_floating_point())
 
 
 def _is_array(value: Any) -> bool:
