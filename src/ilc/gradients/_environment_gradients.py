@@ -35,6 +35,7 @@ from ilc.gradients._tensor_tree import TensorTree, Values
 from ilc.gradients._trials.example_check import check_example_terms
 from ilc.gradients._trials.findings import training_step
 from ilc.gradients._trials.gradient_hooks import what_acts_on_gradients
+from ilc.gradients._trials.later_operations import check_later_operations
 from ilc.gradients._trials.state_between_environments import no_state_between_environments
 from ilc.gradients._ways.example_local import example_local
 from ilc.gradients._ways.example_loss import example_loss
@@ -205,7 +206,11 @@ def _passed(
             # No gradient is finite yet, so nothing can be compared: the exact way needs no comparison.
             way = partial(example_loss, also=aggregator.sums_on_request)
     if gradients not in PASS_PER_ENVIRONMENT:
-        return way(model, loss_fn, x, y)
+        found = way(model, loss_fn, x, y)
+        if gradients in PER_EXAMPLE:
+            assert not isinstance(x, list) and not isinstance(y, list), "lists were refused"
+            check_later_operations(model, loss_fn, x, y)
+        return found
     with no_state_between_environments(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
         return way(model, loss_fn, x, y)
 

@@ -287,12 +287,15 @@ def test_what_a_global_variable_switches_on(
     same_as_loop(model, F.cross_entropy, inputs, targets, "vectorized")
     monkeypatch.setitem(SWITCH, "now", later)
     same_as_loop(model, F.cross_entropy, inputs, targets, "vectorized")
-    if later == "used again":
-        examples, labels = inputs.flatten(0, 1)[:, None], targets.flatten()[:, None]
-        monkeypatch.setitem(SWITCH, "now", "")
-        same_as_loop(model, F.cross_entropy, examples, labels, "per_example")
-        monkeypatch.setitem(SWITCH, "now", later)
-        same_as_loop(model, F.cross_entropy, examples, labels, "per_example")
+    examples, labels = inputs.flatten(0, 1)[:, None], targets.flatten()[:, None]
+    for way in ("per_example", "per_example_share"):
+        for now in ("", later, "", later):
+            monkeypatch.setitem(SWITCH, "now", now)
+            if now == "centred":
+                with pytest.raises(UserError, match="use gradients='per_example_loss'"):
+                    environment_gradients(model, F.cross_entropy, examples, labels, AndMask(0.5), way)
+            else:
+                same_as_loop(model, F.cross_entropy, examples, labels, way)
 
 
 def beyond_a_limit(h: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.example_sums import sums_agree
 from ilc.gradients._trials.example_votes import different_examples, examples_mix, votes_agree
-from ilc.gradients._trials.findings import findings
+from ilc.gradients._trials.findings import Findings, findings
 from ilc.gradients._trials.fixed_batch_norm import batch_norm_mixing_nothing
 from ilc.gradients._trials.gradient_hooks import HooksInPass
 from ilc.gradients._trials.routes import VotesDifferError, routes
@@ -77,6 +77,12 @@ def check_example_terms(
     if agree and different_examples(inputs, targets):
         known[question] = True
     return agree
+
+
+def forget_check(known: Findings) -> None:
+    """Let ``check_example_terms`` compare again."""
+    for question in [asked for asked in known if asked[0] == _QUESTION]:
+        del known[question]
 
 
 def _refuse_mixed_examples(

@@ -21,6 +21,7 @@ from ilc.gradients._example_terms.watched_layers import layers_with_rules, watch
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.noted_operations import note_operations
 from ilc.gradients._trials.routes import routes
 from ilc.gradients._ways.example_share import example_share
 from ilc.gradients._ways.without_rule import votes_without_rule
@@ -118,8 +119,10 @@ def example_local(
         objectives = losses_of_examples(model, loss_fn, outputs, targets)
         calls.end()
         tracked.end()
+        detours = {**calls.detours, **tracked.detours}
+        note_operations(model, loss_fn, outputs, detours)
         followed = calls.followed_names().union(*(names.values() for names in batch_norms.values()))
-        followed -= reached(objectives.loss, {**calls.detours, **tracked.detours}, trainable)
+        followed -= reached(objectives.loss, detours, trainable)
         tracked.check_followed(followed)
         risk = objectives.loss.sum()
         totals = _batch_gradients(risk, list(trainable.values()), n)

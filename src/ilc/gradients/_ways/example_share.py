@@ -21,6 +21,7 @@ from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._passes.own_gradients import AddedUp
 from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.noted_operations import note_operations
 from ilc.gradients._trials.routes import routes
 from ilc.gradients._ways.without_rule import votes_without_rule
 from ilc.objectives import Objective, ObjectiveFunction
@@ -137,6 +138,7 @@ def terms_of_examples(
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
         objectives = losses_of_examples(model, loss_fn, outputs, targets)
         calls.end()
+        note_operations(model, loss_fn, outputs, calls.detours)
         followed = calls.followed_names()
         followed -= reached(objectives.loss, calls.detours, trainable_parameters(model))
         others = {name: p for name, p in trainable_parameters(model).items() if name not in followed}
