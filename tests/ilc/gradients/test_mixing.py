@@ -365,3 +365,26 @@ def test_a_size_of_batch_beyond_those_tried_is_compared_by_its_operations(
     for n in (*range(2, 12), 40):
         x = torch.randn(3, n, D, generator=random).double()
         same_as_loop(model, F.mse_loss, x, torch.randn(3, n, C, generator=random).double(), "vectorized")
+
+
+class Experts(nn.Module):
+    """Each example goes to one of two experts: rows are chosen, and no example meets another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.experts = nn.Linear(D, 6), nn.ModuleList([nn.Linear(6, C), nn.Linear(6, C)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.first(x).tanh()
+        result = x.new_zeros(len(x), C)
+        for number, expert in enumerate(self.experts):
+            mine = (x[:, 0] > 0).long() == number
+            result[mine] = expert(hidden[mine])
+        return result
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_rows_that_are_chosen_do_not_meet(way: str, same_as_loop: Callable[..., None]) -> None:
+    torch.manual_seed(0)
+    model, (inputs, targets) = Experts().double(), batch(12)
+    same_as_loop(model, F.cross_entropy, inputs, targets, way)

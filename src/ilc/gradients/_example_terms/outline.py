@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -78,13 +79,20 @@ def examples_meet(axes: Axes) -> bool:
     """Whether an operation without an axis of the examples stands above one with such an axis.
 
     A mean over the examples is one. What it adds may be zero for the examples at hand, as in
-    ``relu(h.mean(0) - 2)``, and still mix later ones.
+    ``relu(h.mean(0) - 2)``, and still mix later ones. Operations that only choose rows, as for the experts of
+    a mixture, bring no examples together.
     """
     has = {node: any(axis is not None for axis in own) for node, own in axes.items()}
     return any(
-        not has_it and any(behind is not None and has.get(behind, False) for behind, _ in node.next_functions)
+        any(behind is not None and has.get(behind, False) for behind, _ in node.next_functions)
         for node, has_it in has.items()
+        if not has_it and _CHOOSES.match(node.name()) is None
     )
+
+
+_CHOOSES = re.compile(
+    "Index|Gather|Scatter|Sort|Topk|Take|Masked|Select|Slice|Split|Unsafe|Unbind|Narrow|View|Reshape|Alias"
+)
 
 
 def _scales(lengths: tuple[int, int], n: int, other: int) -> bool:
