@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 
 from ilc.gradients._batches import plain
 from ilc.gradients._sharded import local_part
-from ilc.gradients._trials.trial_passes import same
+from ilc.gradients._trials.same_values import same
 from ilc.gradients._users_line import stacklevel_of_the_user
 
 _OVERWRITTEN = (

@@ -19,9 +19,8 @@ from ilc.gradients._compiled_models import as_written
 from ilc.gradients._environment import device_of
 from ilc.gradients._refusals import check_is_module, check_loss_function, checked_aggregator
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.held_state import HeldStates, ModuleState
+from ilc.gradients._trials.held_state import ModuleState
 from ilc.gradients._trials.random_numbers import random_numbers_untouched
-from ilc.gradients._trials.state_beside import StateBeside
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of
 from ilc.gradients._ways.of_losses import Loss
 from ilc.objectives import ObjectiveFunction
@@ -184,7 +183,7 @@ def _untouched(
 ) -> Iterator[Callable[[], tuple[nn.Module, ObjectiveFunction]]]:
     """Yield a function that puts model and loss back as they are now; this also happens at the end."""
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
-    memory = HeldStates([ModuleState(parts), StateBeside(loss_fn, parts)])
+    memory = ModuleState(parts)
     parameters = [(p, p.grad, p.detach().clone()) for p in parts.parameters()]
     buffers = ExitStack()
 
@@ -198,7 +197,7 @@ def _untouched(
                 p.data.copy_(value)
         return model, loss_fn
 
-    with random_numbers_untouched(x[0], memory.generators()), buffers:
+    with random_numbers_untouched(x[0], memory.generators), buffers:
         try:
             yield fresh
         finally:

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from ilc.aggregators import AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import backward
+from ilc.gradients._trials import state_beside
 from ilc.gradients._trials.held_values import SavedValue
 
 E, N, D = 3, 4, 5
@@ -106,7 +107,7 @@ LOSSES: dict[str, tuple[Callable[[], Any], str]] = {
     "a module in a partial": (lambda: partial(ModuleWithBaseline()), r"loss_fn\.baseline"),
     "a list in a closure": (in_a_closure, r"loss_fn\.kept\[0\]"),
     "a variable of a closure": (in_a_nonlocal_variable, r"loss_fn\.kept"),
-    "a default": (in_a_default, r"loss_fn\[0\]"),
+    "a default": (in_a_default, r"loss_fn\[0\]\[0\]"),
     "a global list": (lambda: in_a_global_list, r"the global variable BASELINE\[0\]"),
 }
 
@@ -232,12 +233,14 @@ def counting(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(("way", "calls"), [("vectorized", 1), ("sequential", E)])
-def test_a_counter_outside_the_model_is_no_harm_and_counts_only_steps(way: str, calls: int) -> None:
-    """What trials count is taken back. What a step counts stays, so that a schedule goes on."""
-    CALLS["n"], model = 0, nn.Linear(D, 2)
-    for step in range(3):
+def test_a_counter_outside_the_model_is_no_harm_and_goes_on(way: str, calls: int) -> None:
+    """What a step counts stays, so that a schedule goes on."""
+    model = nn.Linear(D, 2)
+    backward(model, counting, *batch(), Mean(), way)
+    for _ in range(3):
+        before = CALLS["n"]
         backward(model, counting, *batch(), Mean(), way)
-        assert CALLS["n"] == (step + 1) * calls
+        assert CALLS["n"] == before + calls
 
 
 class Noisy(nn.Module):
@@ -280,10 +283,8 @@ def test_generators_of_random_numbers_are_no_state(make: Any, way: str) -> None:
 
 
 def test_there_is_no_copy_of_data_that_a_loss_can_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ilc.gradients._trials import held_values
-
-    monkeypatch.setattr(held_values, "_MOST_ELEMENTS", 8)
-    assert SavedValue.of(torch.zeros(9)).copy is None
+    monkeypatch.setattr(state_beside, "_MOST_ELEMENTS", 8)
+    assert SavedValue.of(torch.zeros(9), 8).copy is None
     data = torch.zeros(9)
 
     def loss(outputs: Tensor, targets: Tensor) -> Tensor:
@@ -308,3 +309,91 @@ def test_there_is_no_copy_of_data_that_a_loss_can_reach(monkeypatch: pytest.Monk
 def test_frozen_parameters_of_any_kind_can_be_compared(values: Tensor) -> None:
     p = nn.Parameter(values, requires_grad=False)
     assert SavedValue.of(p).is_still(p)
+
+
+class Shared:
+    """A loss whose class keeps what it has seen, for all its objects."""
+
+    seen: list[Any] = [0.0]  # noqa: RUF012
+    calls = 0
+
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        risk, self.seen[0] = compared_with(self.seen[0], outputs, targets)
+        return risk
+
+
+class Counting(nn.Module):
+    """A model that reads a variable of its class behind a decorator."""
+
+    n = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(D, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        type(self).n += 1
+        result: Tensor = self.layer(x) * type(self).n
+        return result
+
+
+def test_variables_of_classes_are_looked_at() -> None:
+    with pytest.raises(UserError, match=r"changes Shared\.seen\[0\],"):
+        backward(nn.Linear(D, 2), Shared(), *batch(), AndMask(0.5), "sequential")
+    assert Shared.seen == [0.0]
+    with pytest.raises(UserError, match=r"changes Counting\.n,"):
+        backward(Counting(), F.cross_entropy, *batch(), AndMask(0.5), "sequential")
+    assert Counting.n == 0
+
+
+class Noting(nn.Module):
+    """A model that notes things which nobody reads, in objects that are made for this."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.stats, self.timer = nn.Linear(D, 2), SimpleNamespace(n=0), Slotted()
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.stats.n += len(x)
+        self.timer.value += 0.25
+        result: Tensor = self.layer(x)
+        return result
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+def test_notes_that_nobody_reads_are_no_harm(way: str) -> None:
+    backward(Noting(), F.cross_entropy, *batch(), AndMask(0.5), way)
+
+
+class Trainer:
+    """Holds much, as the trainers of users do, and something that another thread fills."""
+
+    def __init__(self) -> None:
+        self.words = [list(range(500)) for _ in range(2000)]
+        self.images = [torch.zeros(2**18) for _ in range(80)]
+        self.queue: list[int] = []
+        self.steps = 0
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        self.steps += 1
+        return F.cross_entropy(outputs, targets)
+
+
+def test_a_trainer_with_much_data_is_looked_at_in_part() -> None:
+    trainer = Trainer()
+    state = state_beside.StateBeside(trainer.loss, nn.Linear(D, 2))
+    assert sum(len(held.contents) for held in state._held) <= state_beside._MOST_VALUES
+    trainer.steps = 1
+    trainer.words[0].append(1)
+    assert "loss_fn.steps" in state.changes()
+
+
+def test_what_no_pass_changes_is_never_put_back() -> None:
+    trainer = Trainer()
+
+    state = state_beside.StateBeside(trainer.loss, nn.Linear(D, 2))
+    trainer.steps = 1
+    state.forget_unchanged()
+    trainer.queue.append(1)  # Another thread does this during the trial.
+    state.restore()
+    assert trainer.queue == [1] and trainer.steps == 0

@@ -49,7 +49,8 @@ def no_state_between_passes(
         yield
         return
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
-    before = HeldStates([ModuleState(model), StateBeside(loss_fn, parts)])
+    beside = StateBeside(loss_fn, parts)
+    before = HeldStates([ModuleState(model), beside])
     try:
         yield
     except BaseException:
@@ -60,7 +61,8 @@ def no_state_between_passes(
         owner + name for owner, state in zip(owners, before.states, strict=True) for name in state.changes()
     ]
     if processes.any(bool(changed)):
-        after = before.saved_now()
+        beside.forget_unchanged()
+        after = HeldStates([before.states[0].saved_now(), beside.again()])
         before.restore()
         culprit = _culprit(model, losses, before, changed)
         if processes.any(culprit is not None):
@@ -77,7 +79,7 @@ def _culprit(
     model: nn.Module, losses: Sequence[Callable[[], Any]], before: HeldStates, changed: list[str]
 ) -> str | None:
     """The name of what the last environment sees of the first one; None if it sees nothing."""
-    generators, like = before.generators(), torch.zeros((), device=next(model.parameters()).device)
+    generators, like = before.generators, torch.zeros((), device=next(model.parameters()).device)
 
     def passed(*environments: int) -> tuple[Tensor, Any]:
         for e in environments:

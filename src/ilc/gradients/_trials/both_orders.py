@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
@@ -37,7 +40,7 @@ def try_both_orders(
 ) -> Trial:
     """Compare the last environment after the first one with the last environment by itself."""
     parameters = trainable_parameters(model)
-    generators, averaged = before.generators(), model if model.training else None
+    generators, averaged = before.generators, model if model.training else None
 
     def passed(seed: int, *environments: int) -> tuple[list[Tensor], HeldState]:
         """Pass these environments in turn; return what the last one shows and the state that it leaves."""
@@ -56,7 +59,12 @@ def try_both_orders(
         before.restore()
         return seen, after
 
-    finite = [bool(passed(0, e)[0][0].isfinite()) for e in range(len(inputs))]
+    with _shaken(before):
+        return _compared(passed, len(inputs))
+
+
+def _compared(passed: Callable[..., tuple[list[Tensor], HeldState]], n: int) -> Trial:
+    finite = [bool(passed(0, e)[0][0].isfinite()) for e in range(n)]
     if not any(finite):
         return Trial(conclusive=False, culprit=None)
     last = max(e for e, is_finite in enumerate(finite) if is_finite)
@@ -71,3 +79,24 @@ def try_both_orders(
             if different is not None or not all(map(nearly_equal, seen_after_first, seen_by_itself)):
                 return Trial(conclusive=True, culprit=different or "")
     return Trial(conclusive=True, culprit=None)
+
+
+@contextmanager
+def _shaken(before: HeldStates) -> Iterator[None]:
+    """Let all passes begin with other frozen parameters, if a pass has moved them.
+
+    A copy that follows the weights may be equal to them at the start, so that nothing would show.
+    """
+    moved = [saved for state in before.states for saved in state.changed_parameters()]
+    copies = [saved.copy.clone() for saved in moved]
+    random_numbers = torch.Generator().manual_seed(0)
+    for saved in moved:
+        if saved.copy.is_floating_point():
+            noise = torch.rand(saved.copy.shape, generator=random_numbers).to(saved.copy)
+            saved.copy.mul_(0.5 + noise)
+    try:
+        yield
+    finally:
+        for saved, copy in zip(moved, copies, strict=True):
+            saved.copy.copy_(copy)
+        before.restore()

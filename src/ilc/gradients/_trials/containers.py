@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dis
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -16,7 +18,13 @@ _NO_STATE = {
     "_non_persistent_buffers_set",
     *(key for key in _OF_EVERY_MODULE if "state_dict" in key),
 }
-"""Attributes that are looked at in another way, and hooks of checkpoints, which FSDP2 adds in a pass."""
+"""Attributes of modules that are looked at in another way, and hooks of checkpoints.
+
+FSDP2 adds such hooks in its first pass, and nobody may take them away.
+"""
+
+Path = Any
+"""A name, or what it is made of when somebody asks: a path and a suffix, or a path, a container and a key."""
 
 
 class Attributes(NamedTuple):
@@ -52,38 +60,30 @@ class Globals(NamedTuple):
     of: Any
 
 
+class ClassVariables(NamedTuple):
+    """Stands for the variables of a class, which all its objects share."""
+
+    of: type
+
+
 def items_of(container: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the key and the value of each item; a set's items are keys."""
-    if isinstance(container, Attributes):
-        yield from (
-            (key, value)
-            for key, value in _attributes(container.of)
-            if key not in _NO_STATE and not key.startswith("_compiled")
-        )
-    elif isinstance(container, Buffers):
-        there = {key: buffer for key, buffer in container.of._buffers.items() if buffer is not None}
-        yield from there.items() if container.with_values else ((key, None) for key in there)
-    elif isinstance(container, Parameters):
-        # Embeddings with a largest norm shorten the rows that they look up. Doing so twice changes nothing.
-        if getattr(container.of, "max_norm", None) is None:
-            for key, p in container.of._parameters.items():
-                if p is not None and (container.all_of_them or not p.requires_grad):
-                    yield key, p
+    if type(container) in _READ:
+        yield from _READ[type(container)](container)
     elif isinstance(container, dict):
-        yield from container.items()
-    elif isinstance(container, Closure):
-        for name, cell in zip(container.of.__code__.co_freevars, container.of.__closure__ or (), strict=True):
-            try:
-                yield name, cell.cell_contents
-            except ValueError:  # Not filled yet.
-                continue
-    elif isinstance(container, Globals):
-        there, names = _globals_of(container), sorted(_global_names(container.of.__code__))
-        yield from ((name, there[name]) for name in names if name in there)
+        yield from [(key, container[key]) for key in _as_it_is(container) if key in container]
+    elif isinstance(container, set):
+        yield from ((value, None) for value in _as_it_is(container))
     else:
-        yield from (
-            ((value, None) for value in container) if isinstance(container, set) else enumerate(container)
-        )
+        yield from enumerate(_as_it_is(container))
+
+
+def _as_it_is(container: Any) -> list[Any]:
+    """The items, or none if another thread is filling the container."""
+    try:
+        return list(container)
+    except RuntimeError:
+        return []
 
 
 def put_back(container: Any, contents: dict[Any, Any]) -> None:
@@ -100,13 +100,33 @@ def put_back(container: Any, contents: dict[Any, Any]) -> None:
             if name in contents:
                 cell.cell_contents = contents[name]
     elif isinstance(container, Globals):
-        _globals_of(container).update(contents)
-    else:
-        container.clear()
-        if isinstance(container, (dict, set)):
+        container.of.__globals__.update(contents)
+    elif isinstance(container, ClassVariables):
+        for key, value in contents.items():
+            if vars(container.of).get(key) is not value:
+                setattr(container.of, key, value)
+    elif not isinstance(container, tuple):  # Its tensors are put back, and it cannot change otherwise.
+        _put_items_back(container, contents)
+
+
+def _put_items_back(container: Any, contents: dict[Any, Any]) -> None:
+    """Fill a dictionary, set, list or deque. One that refuses, as some frozen kinds do, stays as it is."""
+    try:
+        if isinstance(container, dict):
+            for key in [key for key in container if key not in contents]:
+                del container[key]
+            container.update(contents)
+            if [*container] != [*contents]:
+                container.clear()
+                container.update(contents)
+        elif isinstance(container, set):
+            container.clear()
             container.update(contents)
         else:
+            container.clear()
             container.extend(contents.values())
+    except Exception:
+        return
 
 
 def _put_attributes_back(of: Any, contents: dict[str, Any]) -> None:
@@ -122,25 +142,36 @@ def _put_attributes_back(of: Any, contents: dict[str, Any]) -> None:
 def identity(container: Any) -> tuple[str, int]:
     """What tells a container from every other one while both exist."""
     kind = type(container).__name__
-    return kind, id(container.of if isinstance(container, _STANDS_FOR) else container)
+    stands_for: Any = container
+    return kind, id(stands_for.of if type(container) in _READ else container)
+
+
+def name_of(path: Path) -> str:
+    """The name that a path stands for."""
+    if isinstance(path, str):
+        return path
+    before = name_of(path[0])
+    return f"{before}{path[1]}" if len(path) == 2 else joined_name(before, path[1], path[2])
 
 
 def joined_name(path: str, container: Any, key: Any) -> str:
     """The name of an item, such as ``layer.history[0]``."""
     if isinstance(container, Globals):
         return f"the global variable {key}"
-    if isinstance(container, _STANDS_FOR):
+    if type(container) in _READ:
         return f"{path}{key}" if not path or path.endswith(".") else f"{path}.{key}"
     return path if isinstance(container, set) else f"{path}[{key!r}]"
 
 
-_STANDS_FOR = (Attributes, Buffers, Parameters, Closure, Globals)
-
-
-def _attributes(of: Any) -> Iterator[tuple[str, Any]]:
-    yield from vars(of).items() if hasattr(of, "__dict__") else ()
+def _attributes(container: Attributes) -> Iterator[tuple[str, Any]]:
+    of = container.of
     if isinstance(of, nn.Module):
+        there = list(vars(of).items())
+        yield from (
+            (key, value) for key, value in there if key not in _NO_STATE and not key.startswith("_compiled")
+        )
         return
+    yield from list(vars(of).items()) if hasattr(of, "__dict__") else ()
     for base in type(of).__mro__:
         slots = vars(base).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else tuple(slots):
@@ -149,12 +180,52 @@ def _attributes(of: Any) -> Iterator[tuple[str, Any]]:
                 yield key, getattr(of, key)
 
 
-def _globals_of(container: Globals) -> dict[str, Any]:
-    function: FunctionType = container.of
-    return function.__globals__
+def _buffers(container: Buffers) -> Iterator[tuple[str, Any]]:
+    there = {key: buffer for key, buffer in container.of._buffers.items() if buffer is not None}
+    yield from there.items() if container.with_values else ((key, None) for key in there)
 
 
-def _global_names(code: CodeType) -> set[str]:
-    """The names that code and the functions inside it look up outside of themselves."""
+def _parameters(container: Parameters) -> Iterator[tuple[str, Any]]:
+    # Embeddings with a largest norm shorten the rows that they look up. Doing so twice changes nothing.
+    if getattr(container.of, "max_norm", None) is None:
+        for key, p in container.of._parameters.items():
+            if p is not None and (container.all_of_them or not p.requires_grad):
+                yield key, p
+
+
+def _closed_over(container: Closure) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(container.of.__code__.co_freevars, container.of.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # Not filled yet.
+            continue
+
+
+def _global_variables(container: Globals) -> Iterator[tuple[str, Any]]:
+    there, names = container.of.__globals__, _global_names(container.of.__code__)
+    yield from ((name, there[name]) for name in names if name in there)
+
+
+def _class_variables(container: ClassVariables) -> Iterator[tuple[str, Any]]:
+    for key, value in list(vars(container.of).items()):
+        if not key.startswith("__") and not isinstance(value, _NO_VARIABLES):
+            yield key, value
+
+
+_READ: dict[type, Callable[[Any], Iterator[tuple[str, Any]]]] = {
+    Attributes: _attributes,
+    Buffers: _buffers,
+    Parameters: _parameters,
+    Closure: _closed_over,
+    Globals: _global_variables,
+    ClassVariables: _class_variables,
+}
+_NO_VARIABLES = (FunctionType, staticmethod, classmethod, property, type)
+
+
+@lru_cache(maxsize=4096)
+def _global_names(code: CodeType) -> tuple[str, ...]:
+    """The names of global variables that code and the functions inside it use."""
+    own = {one.argval for one in dis.get_instructions(code) if one.opname.endswith("_GLOBAL")}
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_global_names, inner))
+    return tuple(sorted(own.union(*map(_global_names, inner))))

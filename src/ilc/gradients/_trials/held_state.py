@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
@@ -11,17 +12,63 @@ from ilc.gradients._trials.containers import (
     Attributes,
     Buffers,
     Parameters,
+    Path,
     identity,
     items_of,
     joined_name,
+    name_of,
     put_back,
 )
-from ilc.gradients._trials.held_values import SavedValue, has_left_vmap
-from ilc.gradients._trials.nested_containers import containers_in
+from ilc.gradients._trials.held_values import SavedValue, has_left_vmap, is_array
+from ilc.gradients._trials.nested_containers import containers_in, is_plainly_held
 from ilc.gradients._trials.random_numbers import Generator, is_generator
 
 _DEEPEST = 5
 """So many containers inside each other are searched: lists of lists, objects in hooks and so on."""
+
+
+class Budget:
+    """How much may be saved: a loss may reach a trainer with all its data, which no pass writes."""
+
+    def __init__(self, values: float = math.inf, elements: float = math.inf) -> None:
+        self.values, self.elements = values, elements
+
+
+class Held(NamedTuple):
+    """A container with what it held.
+
+    Attributes:
+        path: the name of the container, or what its name is made of.
+        container: the container.
+        contents: what it held.
+        strict: whether a change is refused though nobody reads it. It is where a later pass may well do so.
+    """
+
+    path: Path
+    container: Any
+    contents: dict[Any, SavedValue]
+    strict: bool
+
+    def changed(self) -> list[Any]:
+        """The keys of values that have changed since."""
+        now = dict(items_of(self.container))
+        keys = [key for key in {**self.contents, **now} if key not in now or key not in self.contents]
+        return keys + [
+            key for key in now if key in self.contents and not self.contents[key].is_still(now[key])
+        ]
+
+    def name(self, key: Any) -> str:
+        """The name of an item."""
+        return joined_name(name_of(self.path), self.container, key)
+
+    def restore(self) -> None:
+        """Put every value back that can be put back."""
+        for saved in self.contents.values():
+            saved.put_back()
+        now = list(items_of(self.container))
+        same = all(self.contents[key].is_still(value) for key, value in now if key in self.contents)
+        if not same or [*self.contents] != [key for key, _ in now]:
+            put_back(self.container, {key: saved.value for key, saved in self.contents.items()})
 
 
 class HeldState:
@@ -31,11 +78,16 @@ class HeldState:
     the variables that functions close over.
     """
 
-    def __init__(self, with_globals: bool = False, with_parameters: bool = False) -> None:
+    def __init__(
+        self, with_globals: bool = False, with_parameters: bool = False, budget: Budget | None = None
+    ) -> None:
         self._with_globals = with_globals
         self._with_parameters = with_parameters
-        self._containers: list[tuple[str, Any, dict[Any, SavedValue]]] = []
+        self._budget = budget or Budget()
+        self._held: list[Held] = []
         self._visited: set[tuple[str, int]] = set()
+        self.generators: list[Generator] = []
+        """The generators of random numbers among the values."""
 
     def saved_now(self) -> HeldState:
         """Save what the same objects hold at present."""
@@ -43,60 +95,68 @@ class HeldState:
 
     def changes(self) -> list[str]:
         """The names of all values that have changed since."""
-        found = []
-        for path, container, contents in self._containers:
-            now = dict(items_of(container))
-            keys = [key for key in {**contents, **now} if key not in now or key not in contents]
-            keys += [key for key in now if key in contents and not contents[key].is_still(now[key])]
-            found += [joined_name(path, container, key) for key in keys]
-        return found
+        return [held.name(key) for held in self._held for key in held.changed()]
 
     def changes_for_good(self) -> list[str]:
         """The names of all values that have changed and cannot be put back."""
-        return [name for name, saved in self.values().items() if saved.cannot_be_put_back()]
+        return [
+            held.name(key)
+            for held in self._held
+            for key, saved in held.contents.items()
+            if saved.cannot_be_put_back()
+        ]
+
+    def changed_parameters(self) -> list[SavedValue]:
+        """The parameters, of which there is a copy, that have changed since."""
+        every = (held for held in self._held if isinstance(held.container, Parameters))
+        saved = (one for held in every for one in held.contents.values() if one.copy is not None)
+        return [one for one in saved if not one.is_still(one.value)]
+
+    def forget_unchanged(self) -> None:
+        """Keep only what has changed since, so that nothing else is ever put back."""
+        self._held = [held for held in self._held if held.changed()]
 
     def restore(self) -> None:
         """Put every value back that can be put back."""
-        for _, container, contents in self._containers:
-            if isinstance(container, Parameters):
-                continue
-            for saved in contents.values():
-                saved.put_back()
-            if any(not contents[key].is_still(v) for key, v in items_of(container) if key in contents) or (
-                [*contents] != [key for key, _ in items_of(container)]
-            ):
-                put_back(container, {key: saved.value for key, saved in contents.items()})
+        for held in self._held:
+            held.restore()
 
-    def values(self) -> dict[str, SavedValue]:
-        """All saved values that are not containers, by name."""
+    def strict_values(self) -> dict[str, SavedValue]:
+        """All saved values by name, without containers, of which a change is refused though none reads it."""
         inside = {number for _, number in self._visited}
         return {
-            joined_name(path, container, key): saved
-            for path, container, contents in self._containers
-            for key, saved in contents.items()
-            if id(saved.value) not in inside
+            held.name(key): saved
+            for held in self._held
+            if held.strict
+            for key, saved in held.contents.items()
+            if id(saved.value) not in inside and not is_array(saved.value)
         }
 
     def holds_what_has_left_vmap(self) -> bool:
         """Whether a value is a tensor that nobody can read outside of the pass that made it."""
-        return any(has_left_vmap(saved.value) for saved in self.values().values())
+        return any(has_left_vmap(saved.value) for held in self._held for saved in held.contents.values())
 
-    def generators(self) -> list[Generator]:
-        """The generators of random numbers among the values."""
-        return [saved.value for saved in self.values().values() if is_generator(saved.value)]
-
-    def _add(self, path: str, container: Any, depth: int = 0) -> None:
+    def _add(self, path: Path, container: Any, depth: int = 0, strict: bool = True) -> None:
         if isinstance(container, Parameters) and not self._with_parameters:
             return
-        contents = {key: SavedValue.of(value) for key, value in items_of(container)}
-        self._containers.append((path, container, contents))
+        contents = {}
+        for key, value in items_of(container):
+            self._budget.values -= 1
+            if self._budget.values < 0:
+                return
+            saved = contents[key] = SavedValue.of(value, self._budget.elements)
+            self._budget.elements -= saved.copied_elements()
+            if is_generator(value):
+                self.generators.append(value)
+        self._held.append(Held(path, container, contents, strict))
         for key, saved in contents.items():
-            self._add_inside(joined_name(path, container, key), saved.value, depth + 1)
+            self._add_inside((path, container, key), saved.value, depth + 1, strict)
 
-    def _add_inside(self, path: str, value: Any, depth: int) -> None:
+    def _add_inside(self, path: Path, value: Any, depth: int, strict: bool = True) -> None:
+        strict = strict and is_plainly_held(value)
         for suffix, inner in containers_in(value, self._with_globals):
-            if self._is_new(inner) and depth <= _DEEPEST:
-                self._add(path + suffix, inner, depth)
+            if depth <= _DEEPEST and self._is_new(inner):
+                self._add((path, suffix) if suffix else path, inner, depth, strict)
 
     def _is_new(self, container: Any) -> bool:
         """Whether a container was not visited before. From now on it counts as visited."""
@@ -142,24 +202,21 @@ class HeldStates:
     def __init__(self, states: Sequence[HeldState]) -> None:
         self.states = list(states)
 
-    def saved_now(self) -> HeldStates:
-        """Save what the same objects hold at present."""
-        return HeldStates([state.saved_now() for state in self.states])
-
     def restore(self) -> None:
         """Put every value back that can be put back."""
         for state in self.states:
             state.restore()
 
+    @property
     def generators(self) -> list[Generator]:
         """The generators of random numbers among the values, each once."""
-        found = [generator for state in self.states for generator in state.generators()]
+        found = [generator for state in self.states for generator in state.generators]
         return list({id(generator): generator for generator in found}.values())
 
 
 def first_difference_of_states(one: HeldState, other: HeldState) -> str | None:
-    """The name of the first value that is not the same in both; None if all are."""
-    ours, theirs = one.values(), other.values()
+    """The name of the first value that counts and is not the same in both; None if all are."""
+    ours, theirs = one.strict_values(), other.strict_values()
     for name in {**ours, **theirs}:
         if name not in ours or name not in theirs or not ours[name].equals(theirs[name]):
             return name

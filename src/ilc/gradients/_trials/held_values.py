@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from ilc.gradients._trials.same_values import same
 
 _PLAIN = (int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
-_MOST_ELEMENTS = 2**24
-"""Of a larger tensor or array there is no copy: it is data, which no pass writes, or a frozen weight."""
+_MOST_OF_A_PARAMETER = 2**22
+"""Of a larger parameter there is no copy: it is a frozen weight, which no pass writes."""
 
 
 class SavedValue(NamedTuple):
@@ -27,25 +31,38 @@ class SavedValue(NamedTuple):
     mark: Any
 
     @classmethod
-    def of(cls, value: Any) -> SavedValue:
-        """Save a value."""
+    def of(cls, value: Any, most_elements: float = math.inf) -> SavedValue:
+        """Save a value, with a copy unless it has more elements."""
+        if isinstance(value, nn.Parameter):
+            most_elements = min(most_elements, _MOST_OF_A_PARAMETER)
         if isinstance(value, Tensor):
-            return cls(value, _copy_of(value), _mark(value))
-        if _is_array(value):
-            return cls(value, value.copy() if value.size <= _MOST_ELEMENTS else None, 0)
+            if is_lazy(value):
+                return cls(value, None, 0)
+            few = value.numel() <= most_elements and not has_left_vmap(value)
+            return cls(value, value.detach().clone() if few else None, _mark(value))
+        if is_array(value):
+            return cls(value, value.copy() if value.size <= most_elements else None, 0)
         return cls(value, None, 0)
+
+    def copied_elements(self) -> int:
+        """How many elements the copy has."""
+        if isinstance(self.copy, Tensor):
+            return self.copy.numel()
+        return 0 if self.copy is None else int(self.copy.size)
 
     def is_still(self, value: Any) -> bool:
         """Whether this is the same object without a change, or an equal plain value."""
         if value is self.value:
             if isinstance(value, Tensor):
-                return bool(_mark(value) == self.mark)
+                return is_lazy(value) or (
+                    bool(_mark(value) == self.mark) and (self.copy is None or same(value.detach(), self.copy))
+                )
             return self.copy is None or _same_array(value, self.copy)
         if isinstance(value, tuple) and isinstance(self.value, tuple) and len(value) == len(self.value):
             return all(
                 SavedValue(one, None, 0).is_still(other) for one, other in zip(self.value, value, strict=True)
             )
-        return type(value) is type(self.value) and isinstance(value, _PLAIN) and bool(value == self.value)
+        return type(value) is type(self.value) and isinstance(value, _PLAIN) and _equal(value, self.value)
 
     def cannot_be_put_back(self) -> bool:
         """Whether somebody has written into a tensor of which there is no copy."""
@@ -65,22 +82,23 @@ class SavedValue(NamedTuple):
         """Whether both have the same value. The objects may be different ones."""
         if isinstance(self.copy, Tensor) and isinstance(other.copy, Tensor):
             return nearly_equal(self.copy, other.copy)
-        if _is_array(self.copy) and _is_array(other.copy):
+        if is_array(self.copy) and is_array(other.copy):
             return _same_array(self.copy, other.copy)
         if isinstance(self.value, _PLAIN) or isinstance(other.value, _PLAIN):
-            return type(self.value) is type(other.value) and bool(self.value == other.value)
+            return type(self.value) is type(other.value) and _equal(self.value, other.value)
         return type(self.value) is type(other.value)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two plain values are equal. NaN equals NaN."""
+    return bool(one == other) or (one != one and other != other)  # noqa: PLR0124
 
 
 def has_left_vmap(value: Any) -> bool:
     """Whether a value is a tensor from inside ``torch.func.vmap``, which nobody can read outside."""
+    if isinstance(value, tuple):
+        return any(map(has_left_vmap, value))
     return isinstance(value, Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(value)
-
-
-def _copy_of(tensor: Tensor) -> Tensor | None:
-    if isinstance(tensor, nn.Parameter) or has_left_vmap(tensor) or tensor.numel() > _MOST_ELEMENTS:
-        return None
-    return tensor.detach().clone()
 
 
 def _mark(tensor: Tensor) -> Any:
@@ -100,7 +118,8 @@ def _has_a_sum(values: Tensor) -> bool:
     return plain and (values.element_size() > 1 or not values.is_floating_point())
 
 
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
+    """Whether a value is a NumPy array of numbers."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray) and not value.dtype.hasobject
 

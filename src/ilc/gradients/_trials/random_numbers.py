@@ -13,14 +13,16 @@ import torch
 from ilc.gradients._tensor_tree import Values
 
 Generator = Any
-"""A ``torch.Generator``, a ``random.Random`` or a ``numpy.random.Generator``."""
+"""A ``torch.Generator``, a ``random.Random``, a ``numpy.random.Generator`` or a ``RandomState``."""
 
 
 def is_generator(value: Any) -> bool:
     """Whether a value draws random numbers."""
     numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.random.Generator):
+    if numpy is not None and isinstance(value, (numpy.random.Generator, numpy.random.RandomState)):
         return True
+    if isinstance(value, random.SystemRandom):  # It has no seed.
+        return False
     return isinstance(value, (torch.Generator, random.Random))
 
 
@@ -56,14 +58,16 @@ def seed_everything(seed: int, generators: Sequence[Generator] = ()) -> None:
 def _state_of(generator: Generator) -> Any:
     if isinstance(generator, torch.Generator):
         return generator.get_state()
-    return generator.getstate() if isinstance(generator, random.Random) else generator.bit_generator.state
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    return generator.bit_generator.state if _is_new(generator) else generator.get_state()
 
 
 def _set_state(generator: Generator, state: Any) -> None:
-    if isinstance(generator, torch.Generator):
-        generator.set_state(state)
-    elif isinstance(generator, random.Random):
+    if isinstance(generator, random.Random):
         generator.setstate(state)
+    elif isinstance(generator, torch.Generator) or not _is_new(generator):
+        generator.set_state(state)
     else:
         generator.bit_generator.state = state
 
@@ -71,7 +75,12 @@ def _set_state(generator: Generator, state: Any) -> None:
 def _set_seed(generator: Generator, seed: int) -> None:
     if isinstance(generator, torch.Generator):
         generator.manual_seed(seed)
-    elif isinstance(generator, random.Random):
+    elif isinstance(generator, random.Random) or not _is_new(generator):
         generator.seed(seed)
     else:
         generator.bit_generator.state = type(generator.bit_generator)(seed).state
+
+
+def _is_new(generator: Generator) -> bool:
+    """Whether this is NumPy's newer kind of generator."""
+    return hasattr(generator, "bit_generator")

@@ -10,13 +10,15 @@ from torch import Tensor, nn
 
 from ilc.errors import UserError
 from ilc.gradients._trials.both_orders import Batches, try_both_orders
-from ilc.gradients._trials.findings import findings
+from ilc.gradients._trials.findings import all_findings, findings
 from ilc.gradients._trials.held_state import HeldState, HeldStates, ModuleState
 from ilc.gradients._trials.state_beside import StateBeside
 from ilc.gradients._trials.trial_parameters import zeros_replaced
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of
 from ilc.objectives import ObjectiveFunction
 
+_ENOUGH = 3
+"""So often the loss and global variables are looked at, although flags and numbers change with each step."""
 _QUESTION = "whether a pass changes anything, even if no other pass reads it"
 """Its key also says whether an environment has several examples: with one, a mean may hide a change."""
 
@@ -44,7 +46,8 @@ def no_state_between_environments(
         vectorized: whether what a pass leaves in the model is useless outside and has to be removed.
 
     Raises:
-        UserError: one environment's pass depends on another's. The model is then as it was before.
+        UserError: one environment's pass depends on another's. The model is then as it was before, but for
+            a large frozen parameter that a pass has moved, of which there is no copy.
     """
     known, question = findings(model, loss_fn), (_QUESTION, _longest(inputs) > 1)
     is_new = question not in known
@@ -53,36 +56,35 @@ def no_state_between_environments(
         return
     buffers = [buffer.detach().clone() for buffer in model.buffers()]
     losses = modules_of(loss_fn, model)
-    own: list[HeldState] = [
+    own: list[ModuleState] = [
         ModuleState(model, with_parameters=is_new),
         *(ModuleState(module, with_buffers=True, with_parameters=is_new) for module in losses),
     ]
-    parts = nn.ModuleList([model, *losses])
-    before = HeldStates([*own, StateBeside(loss_fn, parts, with_parameters=True)] if is_new else own)
+    looks_beside = is_new and sum(question in each for each in all_findings(model)) < _ENOUGH
+    beside = [StateBeside(loss_fn, nn.ModuleList([model, *losses]))] if looks_beside else []
+    before = HeldStates([*own, *beside])
     try:
         yield
     except BaseException:
         before.restore()
         raise
-    owners = ["model.", *["loss_fn." for _ in losses], ""]
-    if is_new:
-        for owner, state in zip(owners, before.states, strict=True):
-            for name in state.changes_for_good():
-                before.restore()
-                raise UserError(_message(owner + name, model.training))
-    changed = [
-        owner + name for owner, state in zip(owners, before.states, strict=False) for name in state.changes()
-    ]
+    owners = ["model.", *["loss_fn." for _ in losses], *["" for _ in beside]]
+    pairs = list(zip(owners, before.states, strict=True))
+    for_good = [owner + name for owner, state in pairs for name in state.changes_for_good()] if is_new else []
+    changed = [owner + name for owner, state in pairs for name in state.changes()]
     if not changed:
         known[question] = False
         return
+    for state in beside:
+        state.forget_unchanged()
     # What a pass of many environments leaves in a module is of no use outside. A counter elsewhere stays.
-    kept = own if vectorized else []
-    left = [state.saved_now() for state in before.states[len(kept) :]]
-    if any(state.holds_what_has_left_vmap() for state in left):
-        kept, left = before.states, []
-    after = HeldStates([*kept, *left])
+    left: list[HeldState] = [state.again() for state in beside]
+    if vectorized and any(state.holds_what_has_left_vmap() for state in left):
+        left = [*beside]
+    after = HeldStates([*(own if vectorized else [state.saved_now() for state in own]), *left])
     before.restore()
+    if for_good:
+        raise UserError(_message(for_good[0], model.training))
     conclusive = True
     if is_new:
         with buffers_untouched(model), zeros_replaced(model):

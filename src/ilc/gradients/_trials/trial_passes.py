@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.held_state import HeldStates, ModuleState
+from ilc.gradients._trials.held_state import ModuleState
 from ilc.gradients._trials.random_numbers import random_numbers_untouched, seed_everything
-from ilc.gradients._trials.state_beside import StateBeside
+from ilc.gradients._trials.same_values import same
 
 DRAWS = 6
 """How often a model that draws random numbers is tried: one draw may leave every example in its place."""
@@ -22,13 +22,13 @@ DRAWS = 6
 class TrialPasses:
     """The state from which every trial pass starts."""
 
-    def __init__(self, held: HeldStates) -> None:
+    def __init__(self, held: ModuleState) -> None:
         self._held = held
 
     def reset(self, seed: int = 0) -> None:
-        """Put back what an earlier pass changed beside parameters, and seed all random numbers again."""
+        """Put back what an earlier pass changed in modules, and seed all random numbers again."""
         self._held.restore()
-        seed_everything(seed, self._held.generators())
+        seed_everything(seed, self._held.generators)
 
 
 @contextmanager
@@ -40,12 +40,12 @@ def trial_passes(model: nn.Module, loss_fn: Any, like: Values) -> Iterator[Trial
 
     Args:
         model: the model with everything that its modules hold.
-        loss_fn: the objective. What it holds is put back too.
+        loss_fn: the objective. If it is a module or a method of one, that module is put back too.
         like: a tensor on the device whose random numbers are drawn.
     """
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
-    held = HeldStates([ModuleState(parts), StateBeside(loss_fn, parts)])
-    with random_numbers_untouched(like, held.generators()), buffers_untouched(parts):
+    held = ModuleState(parts)
+    with random_numbers_untouched(like, held.generators), buffers_untouched(parts):
         passes = TrialPasses(held)
         try:
             yield passes
@@ -83,15 +83,6 @@ def buffers_untouched(model: nn.Module | None) -> Iterator[None]:
                     buffer = module._buffers[key]
                     if buffer is not None and not same(buffer, copy):
                         buffer.copy_(copy)
-
-
-def same(one: Tensor, other: Tensor) -> bool:
-    """Whether both hold the same values. NaN equals NaN."""
-    if one.shape != other.shape or one.dtype != other.dtype or one.layout != other.layout:
-        return False
-    if one.layout != torch.strided:
-        one, other = one.to_dense(), other.to_dense()
-    return bool(((one == other) | (one.isnan() & other.isnan())).all())
 
 
 @contextmanager
