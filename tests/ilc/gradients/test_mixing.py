@@ -292,7 +292,7 @@ def test_what_a_global_variable_switches_on(
         for now in ("", later, "", later):
             monkeypatch.setitem(SWITCH, "now", now)
             if now == "centred":
-                with pytest.raises(UserError, match="use gradients='per_example_loss'"):
+                with pytest.raises(UserError, match="gradients='per_example_loss'"):
                     environment_gradients(model, F.cross_entropy, examples, labels, AndMask(0.5), way)
             else:
                 same_as_loop(model, F.cross_entropy, examples, labels, way)
@@ -352,7 +352,7 @@ def test_mixing_that_begins_in_a_later_batch_stays_in_the_environment(
 def test_mixing_of_examples_that_begins_later_is_refused(kind: str, way: str) -> None:
     torch.manual_seed(1)
     (x, _), (y, _) = later_batches(kind, examples=True)
-    with pytest.raises(UserError, match="use gradients='per_example_loss'"):
+    with pytest.raises(UserError, match="gradients='per_example_loss'"):
         environment_gradients(Mixing(LATER[kind]).double(), F.mse_loss, x, y, AndMask(0.5), way)
 
 
@@ -388,3 +388,61 @@ def test_rows_that_are_chosen_do_not_meet(way: str, same_as_loop: Callable[..., 
     torch.manual_seed(0)
     model, (inputs, targets) = Experts().double(), batch(12)
     same_as_loop(model, F.cross_entropy, inputs, targets, way)
+
+
+class Clips(nn.Module):
+    """Four frames after one another are a clip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(D, 6), nn.Linear(6, C)
+
+    def forward(self, x: Tensor) -> Tensor:
+        frames = self.first(x).view(-1, 4, 6)
+        frames = frames - frames.mean(1, keepdim=True)
+        result: Tensor = self.last(frames.reshape(-1, 6).tanh())
+        return result
+
+
+class Categories(nn.Module):
+    """A column of the table is a category."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.last = nn.Embedding(4, 6), nn.Linear(6 + D, C)
+
+    def forward(self, x: Tensor) -> Tensor:
+        words = self.words(x[:, 0].abs().long().clamp(max=3))
+        result: Tensor = self.last(torch.cat([words, x], 1).tanh())
+        return result
+
+
+@pytest.mark.parametrize("make_model", [Clips, Categories])
+def test_models_that_need_certain_inputs_are_still_right(
+    make_model: Callable[[], nn.Module], same_as_loop: Callable[..., None]
+) -> None:
+    torch.manual_seed(0)
+    inputs, targets = torch.randn(4, 8, D).double(), torch.randn(4, 8, C).double()
+    same_as_loop(make_model().double(), F.mse_loss, inputs, targets, "vectorized")
+
+
+class WithNorm(nn.Module):
+    """It also returns a number that describes the batch, which no risk reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(D, 6), nn.Linear(6, C)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        hidden = self.first(x).tanh()
+        return {"logits": self.last(hidden), "norm": hidden.norm()}
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+def test_a_number_of_the_batch_that_no_risk_reads_is_no_harm(way: str) -> None:
+    inputs, targets = batch(9)
+
+    def loss(outputs: dict[str, Tensor], labels: Tensor) -> Tensor:
+        return F.cross_entropy(outputs["logits"], labels)
+
+    environment_gradients(WithNorm().double(), loss, inputs, targets, AndMask(0.5), way)

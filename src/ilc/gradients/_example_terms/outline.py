@@ -75,23 +75,30 @@ def example_axes(nodes: list[Node], n: int, other: Outline) -> Axes | None:
     return axes
 
 
-def examples_meet(axes: Axes) -> bool:
-    """Whether an operation without an axis of the examples stands above one with such an axis.
+def examples_meet(axes: Axes, nodes: list[Node], other: Outline) -> bool:
+    """Whether an operation that has lost the examples' axis stands above one that has it.
 
     A mean over the examples is one. What it adds may be zero for the examples at hand, as in
-    ``relu(h.mean(0) - 2)``, and still mix later ones. Operations that only choose rows, as for the experts of
-    a mixture, bring no examples together.
+    ``relu(h.mean(0) - 2)``, and still mix later ones. Its output has the same shape for any number of
+    examples. Operations that only choose rows, as for the experts of a mixture, bring no examples together.
+
+    Args:
+        axes: from ``example_axes``.
+        nodes: the operations of one pass.
+        other: the outline of the pass with which it was compared.
     """
     has = {node: any(axis is not None for axis in own) for node, own in axes.items()}
     return any(
-        any(behind is not None and has.get(behind, False) for behind, _ in node.next_functions)
-        for node, has_it in has.items()
-        if not has_it and _CHOOSES.match(node.name()) is None
+        _shapes(node) == shapes
+        and not has[node]
+        and _CHOOSES.match(name) is None
+        and any(behind is not None and has.get(behind, False) for behind, _ in node.next_functions)
+        for node, (name, shapes) in zip(nodes, other.steps, strict=True)
     )
 
 
 _CHOOSES = re.compile(
-    "Index|Gather|Scatter|Sort|Topk|Take|Masked|Select|Slice|Split|Unsafe|Unbind|Narrow|View|Reshape|Alias"
+    "Index|Gather|Scatter|Sort|Topk|Take|Masked|Select|Slice|Split|Unsafe|Unbind|Narrow|View|Reshape|Alias|Pack"
 )
 
 

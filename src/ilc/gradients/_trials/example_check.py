@@ -96,10 +96,15 @@ def _refuse_mixed_examples(
     hooks = HooksInPass()
     with batch_norm_mixing_nothing(model), trial_passes(model, loss_fn, inputs) as passes, hooks:
         name = layer_that_reaches_others(model, loss_fn, inputs, targets, passes)
+    if name:
+        raise UserError(
+            f"the risk of one example depends on the output of {name} for other examples, so something other "
+            "than BatchNorm mixes the examples: use gradients='per_example_loss'"
+        )
     if name is not None:
         raise UserError(
-            f"the risk of one example depends on the output of {name or 'the model'} for other examples, so "
-            "something other than BatchNorm mixes the examples: use gradients='per_example_loss'"
+            "something other than BatchNorm mixes the examples: an operation of the model brings them "
+            "together, such as a mean over the batch. Use gradients='per_example_loss'"
         )
     if hooks.found:
         raise UserError(

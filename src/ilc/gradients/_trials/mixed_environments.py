@@ -25,7 +25,7 @@ from ilc.gradients._ways.by_layers import losses_of_environments
 from ilc.objectives import ObjectiveFunction
 
 _LARGE = 1e3
-"""The factor of other environments' inputs. A part that is off for small numbers may be on for large ones."""
+"""The factor of other environments' rows. A part that is off for small numbers may be on for large ones."""
 
 
 def environments_mix(
@@ -37,7 +37,7 @@ def environments_mix(
     the whole batch, mostly has a small factor. A model that sorts its examples leaves them in their places
     if they come sorted, so all operations count that can move rows. A limit, such as ``relu(mean - 2)``, may
     not be reached yet, so an operation counts too if the examples' axis ends there, and the other
-    environments pass once more with large inputs.
+    environments pass once more with large rows.
     """
     shape = inputs.shape[:2]
     outputs: list[Tensor] = []
@@ -47,10 +47,7 @@ def environments_mix(
             outputs.append(output)
 
     passes.reset()  # It would also take back hooks.
-    trained = (
-        layer for layer in model.modules() if any(p.requires_grad for p in layer.parameters(recurse=False))
-    )
-    handles = [layer.register_forward_hook(keep, prepend=True) for layer in trained]
+    handles = [layer.register_forward_hook(keep, prepend=True) for layer in _trained(model)]
     try:
         with buffers_untouched(model):
             found = outputs_of(model, inputs.clone().flatten(0, 1))
@@ -59,9 +56,14 @@ def environments_mix(
         for handle in handles:
             handle.remove()
     nodes = operations(found)
-    if any(_moves_rows(node) for node in nodes) or _examples_meet(model, inputs, nodes, passes):
+    if any(_moves_rows(node) for node in nodes):
         return True
-    if _values_reach_the_first(model, inputs, found, passes):
+    try:
+        if _examples_meet(model, inputs, nodes, passes) or _rows_reach_the_first(
+            model, inputs, found, passes
+        ):
+            return True
+    except Exception:  # A pass of other examples may fail, and then nothing is known.
         return True
     if not outputs or not first.requires_grad:
         return False
@@ -72,27 +74,44 @@ def environments_mix(
 
 def _examples_meet(model: nn.Module, inputs: Values, nodes: list[Node], passes: TrialPasses) -> bool:
     """Whether an operation brings examples together, or depends on their number, so that it may do so."""
-    x = inputs.clone().flatten(0, 1)
-    n, fewer = len(x), len(x) - 1
-    if not SHOWS_SHAPES or not fewer:
+    n = inputs.shape[:2].numel()
+    if not SHOWS_SHAPES or len(inputs) < 2:
         return False
+    fewer = inputs.clone()[:-1]
     passes.reset()
     with buffers_untouched(model):
-        other = Outline.of(operations(outputs_of(model, x[:fewer])), fewer)
+        other = Outline.of(operations(outputs_of(model, fewer.flatten(0, 1))), fewer.shape[:2].numel())
     axes = example_axes(nodes, n, other)
-    return axes is None or examples_meet(axes)
+    return axes is None or examples_meet(axes, nodes, other)
 
 
-def _values_reach_the_first(model: nn.Module, inputs: Values, outputs: Tensor, passes: TrialPasses) -> bool:
-    """Whether the first environment's outputs change when the others have larger inputs."""
-    if not isinstance(inputs, Tensor) or not inputs.is_floating_point():
-        return False
-    n, large = inputs.shape[1], inputs.clone()
-    large[1:] *= _LARGE
-    passes.reset()
-    with buffers_untouched(model), torch.no_grad():
-        again = outputs_of(model, large.flatten(0, 1))
+def _rows_reach_the_first(model: nn.Module, inputs: Values, outputs: Tensor, passes: TrialPasses) -> bool:
+    """Whether the first environment's outputs change when the others' rows are larger in a layer's output."""
+    n, total = inputs.shape[1], inputs.shape[:2].numel()
+    done = False
+
+    def enlarge(layer: nn.Module, arguments: Any, output: Any) -> Any:
+        nonlocal done
+        if done or not isinstance(output, Tensor) or len(output) != total or not output.is_floating_point():
+            return None
+        done = True
+        return torch.cat([output[:n], _LARGE * output[n:]])
+
+    passes.reset()  # It would also take back hooks.
+    handles = [layer.register_forward_hook(enlarge, prepend=True) for layer in _trained(model)]
+    try:
+        with buffers_untouched(model), torch.no_grad():
+            again = outputs_of(model, inputs.clone().flatten(0, 1))
+    finally:
+        for handle in handles:
+            handle.remove()
     return not nearly_equal(outputs.detach()[:n], again[:n])
+
+
+def _trained(model: nn.Module) -> list[nn.Module]:
+    return [
+        layer for layer in model.modules() if any(p.requires_grad for p in layer.parameters(recurse=False))
+    ]
 
 
 _MOVES = re.compile("Index|Gather|Scatter|Sort|Topk|Take|MaskedSelect|Roll")

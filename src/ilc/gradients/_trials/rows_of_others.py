@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import Node
+from torch.utils._pytree import tree_leaves
 
 from ilc.gradients._example_terms.outline import (
     SHOWS_SHAPES,
@@ -45,14 +47,20 @@ def layer_that_reaches_others(
         )
         found = next((name for name in names.values() if name in one.layers & other.layers), None)
         if found is None and SHOWS_SHAPES:
-            axes = example_axes(one.nodes, counts[0], Outline.of(other.nodes, counts[1]))
-            found = "" if axes is not None and examples_meet(axes) else None
-        return found, [node.name() for node in one.nodes]
+            outline = Outline.of(other.nodes, counts[1])
+            axes = example_axes(one.nodes, counts[0], outline)
+            found = "" if axes is not None and examples_meet(axes, one.nodes, outline) else None
+        return found, one.names
 
     found, few = in_two_passes(_FEW, DRAWS)
-    if found is None and few != _operations_of_all(model, inputs, passes):
-        found, _ = in_two_passes((len(inputs), len(inputs) + 1), 1)
-    return found
+    n = len(inputs)
+    if found is not None or few == _operations_of_all(model, inputs, passes):
+        return found
+    try:
+        return in_two_passes((n, n + 1), 1)[0]
+    except Exception:  # The model may need a multiple of some number of examples.
+        reached = _reached(model, loss_fn, inputs, targets, passes, names, n, 1).layers
+        return next((name for name in names.values() if name in reached), None)
 
 
 def _operations_of_all(model: nn.Module, inputs: Values, passes: TrialPasses) -> list[str]:
@@ -64,10 +72,17 @@ def _operations_of_all(model: nn.Module, inputs: Values, passes: TrialPasses) ->
 
 
 class _Pass(NamedTuple):
-    """What passes of the same examples showed: layers whose rows for others reach the first one's risk."""
+    """What passes of the same examples showed.
+
+    Attributes:
+        layers: those whose rows for others reach the first one's risk.
+        nodes: the operations behind those outputs that the first one's risk reads.
+        names: the names of the operations behind all outputs.
+    """
 
     layers: set[str]
     nodes: list[Node]
+    names: list[str]
 
 
 def _is_trained(layer: nn.Module) -> bool:
@@ -86,25 +101,24 @@ def _reached(
 ) -> _Pass:
     """Look at passes of so many examples: one, or several with other random numbers if it draws any."""
     layers: set[str] = set()
-    nodes: list[Node] = []
     for seed in range(draws):
         passes.reset(seed)  # It would also take back hooks.
         before = torch.get_rng_state()
-        found, nodes = _layers_of_a_pass(model, loss_fn, inputs, targets, names, count)
-        layers |= found
+        found = _of_one_pass(model, loss_fn, inputs, targets, names, count)
+        layers |= found.layers
         if torch.equal(before, torch.get_rng_state()):
             break
-    return _Pass(layers, nodes)
+    return found._replace(layers=layers)
 
 
-def _layers_of_a_pass(
+def _of_one_pass(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
     inputs: Values,
     targets: Values,
     names: dict[nn.Module, str],
     count: int,
-) -> tuple[set[str], list[Node]]:
+) -> _Pass:
     outputs: list[tuple[str, Tensor]] = []
 
     def keep(layer: nn.Module, arguments: Any, output: Any) -> None:
@@ -122,13 +136,16 @@ def _layers_of_a_pass(
     finally:
         for handle in handles:
             handle.remove()
-    nodes = operations(found)
-    if not outputs or not losses[0].requires_grad:
-        return set(), nodes
-    gradients = torch.autograd.grad(losses[0], [output for _, output in outputs], allow_unused=True)
+    every = [node.name() for node in operations(found)]
+    if not losses[0].requires_grad:
+        return _Pass(set(), [], every)
+    first = partial(torch.autograd.grad, losses[0], retain_graph=True, allow_unused=True)
+    leaves = [leaf for leaf in tree_leaves(found) if isinstance(leaf, Tensor) and leaf.requires_grad]
+    read = [leaf for leaf, gradient in zip(leaves, first(leaves), strict=True) if gradient is not None]
+    gradients = first([output for _, output in outputs]) if outputs else ()
     reached = {
         name
         for (name, _), gradient in zip(outputs, gradients, strict=True)
         if gradient is not None and bool((gradient[1:].isfinite() & (gradient[1:] != 0)).any())
     }
-    return reached, nodes
+    return _Pass(reached, operations(read), every)

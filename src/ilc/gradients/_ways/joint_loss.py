@@ -85,8 +85,8 @@ def joint_loss_gradients(
             graphs, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
         losses = torch.stack([widened(graph) for graph in graphs]) if graphs else risks
         acts = "hooks on tensors act on gradients" if hooks.found else what_acts_on_gradients(model)
-        # A hook gets the gradient of each environment, and not the weighted sum over environments.
-        if (narrow or acts) and graphs:
+        # Whatever acts on gradients gets that of each environment, and not a weighted one.
+        if (narrow or acts or not aggregator.needs_rows) and graphs:
             losses = losses.detach().requires_grad_()
     everything = list(parameters.values())
     environments = LocalEnvironments(
