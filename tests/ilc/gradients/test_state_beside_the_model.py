@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -397,3 +398,24 @@ def test_what_no_pass_changes_is_never_put_back() -> None:
     trainer.queue.append(1)  # Another thread does this during the trial.
     state.restore()
     assert trainer.queue == [1] and trainer.steps == 0
+
+
+def test_a_queue_that_another_thread_fills_is_left_alone() -> None:
+    trainer, stop = Trainer(), threading.Event()
+    made = 0
+
+    def fill() -> None:
+        nonlocal made
+        while not stop.wait(0.001):
+            trainer.queue.append(made)
+            made += 1
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    try:
+        for _ in range(2):
+            backward(nn.Linear(D, 2), trainer.loss, *batch(), AndMask(0.5), "sequential")
+    finally:
+        stop.set()
+        thread.join()
+    assert trainer.queue == list(range(made))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from threading import active_count
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -56,6 +58,15 @@ class Held(NamedTuple):
         return keys + [
             key for key in now if key in self.contents and not self.contents[key].is_still(now[key])
         ]
+
+    def only_grew(self) -> bool:
+        """Whether this is a list or a queue to whose end items were added, as another thread may do."""
+        if not isinstance(self.container, (list, deque)):
+            return False
+        now = dict(items_of(self.container))
+        return len(now) > len(self.contents) and all(
+            saved.is_still(now[key]) for key, saved in self.contents.items()
+        )
 
     def name(self, key: Any) -> str:
         """The name of an item."""
@@ -113,8 +124,12 @@ class HeldState:
         return [one for one in saved if not one.is_still(one.value)]
 
     def forget_unchanged(self) -> None:
-        """Keep only what has changed since, so that nothing else is ever put back."""
-        self._held = [held for held in self._held if held.changed()]
+        """Keep only what has changed since, so that nothing else is ever put back.
+
+        While there are other threads, what only grew is left to them.
+        """
+        threads = active_count() > 1
+        self._held = [held for held in self._held if held.changed() and not (threads and held.only_grew())]
 
     def restore(self) -> None:
         """Put every value back that can be put back."""
