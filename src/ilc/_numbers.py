@@ -15,15 +15,16 @@ def check_number(name: str, value: Any) -> float:
     Raises:
         UserError: the value is no number. A truth value, a text and a tensor are none.
     """
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise UserError(f"{name} must be a number, got {_shown(value)}: give a plain number, such as 0.5")
     if not isinstance(value, (float, Rational)):
         # NumPy's float32 nearest to 0.8 is a little above 0.8. Its text is the number that the user wrote.
         return float(str(value))
+    number: Any = value
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def check_whole_number(name: str, value: Any) -> int:
@@ -32,7 +33,7 @@ def check_whole_number(name: str, value: Any) -> int:
     Raises:
         UserError: the value is no whole number. A truth value, a float, a text and a tensor are none.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise UserError(f"{name} must be a whole number, got {_shown(value)}: give an int")
     return int(value)
 

@@ -55,11 +55,13 @@ class EnvironmentSampler(Sampler[int]):
         members: dict[Hashable, list[int]] = {}
         for i, given in enumerate(labels.tolist() if isinstance(labels, Tensor) else labels):
             label = given.item() if isinstance(given, Tensor) else given
-            if not isinstance(label, Hashable):
+            try:
+                hash(label)
+            except TypeError as error:
                 raise UserError(
                     f"the label of example {i} is a {type(label).__name__}, which cannot tell environments "
                     "apart: give a text or a number"
-                )
+                ) from error
             # Each NaN would be an environment of its own.
             if isinstance(label, Real) and math.isnan(label):
                 raise UserError(
