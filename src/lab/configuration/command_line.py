@@ -17,6 +17,7 @@ from yaml import YAMLError
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, GROUPS_WITHOUT_KEY, foreign_option
 from lab.configuration.keys import unknown_key
+from lab.configuration.missing_groups import missing_group
 from lab.configuration.yaml_slip import yaml_slip
 from lab.machine.stop_signals import listening
 from lab.terminal.output import unbreakable_output
@@ -110,7 +111,8 @@ def readable(error: BaseException) -> str:
         where = error.filename or "a file"
         return f"{where}: {error.strerror or error}. Check that it exists and is writable"
     # The messages of Hydra name the choices. The line breaks and the search path are left out.
-    return " ".join(str(error).split("Config search path")[0].split())
+    said = " ".join(str(error).split("Config search path")[0].split())
+    return missing_group(said) or said
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:
