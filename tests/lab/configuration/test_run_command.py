@@ -81,3 +81,22 @@ def test_a_package_that_is_not_installed(
     status, errors = script(*command)
     assert (status, errors.count("\n")) == (1, 1)
     assert errors.startswith("Error: this needs transformers, which is not installed: run pip install '")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("frames",), "cannot read 'frames': expected frames=VALUE"),
+        (("frames=(x",), "cannot read 'frames=(x': write a value with such characters in quotes"),
+        (("hydra.run.dir=",), "hydra.run.dir= names no folder: write hydra.run.dir=FOLDER"),
+        (("--config-name", "paper", "frames"), "cannot read 'frames': expected frames=VALUE"),
+    ],
+)
+def test_the_words_of_the_expert_are_checked(
+    words: tuple[str, ...], message: str, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, errors = script("train_expert", *words)
+    assert status == 1
+    assert errors.startswith(f"Error: {message}") and errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
