@@ -111,3 +111,24 @@ def test_mistakes_are_readable(arguments: list[str], script_here: Any, tmp_path:
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_column_that_no_run_has_is_refused_before_anything_is_trained(
+    script_here: Any, options: list[str], tmp_path: Path
+) -> None:
+    many = tmp_path / "many"
+    tables = [
+        "--output",
+        str(many),
+        "--to",
+        str(tmp_path / "x"),
+        "--columns",
+        "optimizer.lr",
+        "optimizer.lrr",
+    ]
+    done = script_here("run_many", *options, "seed=0,1", *tables)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "Error: --columns names optimizer.lrr, which the config of no run has: check"
+    )
+    assert done.stderr.count("\n") == 1 and not many.exists()
