@@ -48,6 +48,11 @@ def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
             "hydra.run.dir names the folder of one run, and here every run has a folder of its own: name the "
             "folder for all of them with hydra.sweep.dir=FOLDER (src/train.py -m) or --output (run_many.py)"
         )
+    if any(key_of(text) == "hydra.sweep.dir" for text in overrides):
+        raise UserError(
+            "hydra.sweep.dir is not read here: name the folder of all runs with --output FOLDER "
+            "(run_many.py), or, without a plus sign, with hydra.sweep.dir=FOLDER (src/train.py -m)"
+        )
     runs = {}
     for combination in combinations(overrides):
         own = leave_out_foreign_options(combination)

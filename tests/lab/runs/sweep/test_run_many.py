@@ -132,3 +132,13 @@ def test_a_column_that_no_run_has_is_refused_before_anything_is_trained(
         "Error: --columns names optimizer.lrr, which the config of no run has: check"
     )
     assert done.stderr.count("\n") == 1 and not many.exists()
+
+
+def test_the_folder_of_a_sweep_is_not_ignored(script_here: Any, options: list[str], tmp_path: Path) -> None:
+    folders = [f"hydra.sweep.dir={tmp_path / 'sweep'}", "--output", str(tmp_path / "many")]
+    done = script_here("run_many", *options, "seed=0,1", *folders)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "Error: hydra.sweep.dir is not read here: name the folder of all runs with "
+    )
+    assert list(tmp_path.iterdir()) == []

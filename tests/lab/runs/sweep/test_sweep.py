@@ -172,3 +172,16 @@ def test_a_stop_is_no_failure(
     defect(Stopped())
     with pytest.raises(Stopped):
         make_in_turn(plan([*tiny, "seed=0,1"], tmp_path))
+
+
+@pytest.mark.parametrize("plus", ["", "++"])
+def test_the_folder_of_a_sweep_is_refused_where_it_would_be_ignored(
+    plus: str, train: Any, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = train(*tiny, f"{plus}hydra.sweep.dir=sweep")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "name its folder with hydra.run.dir=FOLDER, or make a sweep with -m" in done.stderr
+    done = train("-m", *tiny, "++hydra.sweep.dir=sweep")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "without a plus sign, with hydra.sweep.dir=FOLDER (src/train.py -m)" in done.stderr
+    assert not (tmp_path / "outputs").exists() and not (tmp_path / "sweep").exists()
