@@ -14,13 +14,15 @@ from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
+import torch
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
 from lab.figures.discovery import modules
-from lab.files.atomic import write_text
+from lab.files.atomic import check_file_path, write_text
 from lab.terminal.printed_table import print_table
 
 
@@ -35,8 +37,11 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: the GPU if there is one")
     parser.add_argument("--to", type=Path, help="write the CSV files to this folder")
     arguments = parser.parse_args()
+    check(arguments.steps, arguments.device, arguments.to)
     tables: dict[str, list[pd.DataFrame]] = {}
     parts_of = import_module(found[arguments.name]).parts(arguments.steps, arguments.device)
+    if not parts_of:
+        raise UserError(f"{arguments.name} measures nothing on {arguments.device}: leave --device out")
     console = Console(stderr=True)
     bar = track(parts_of.values(), arguments.name, console=console, disable=not console.is_terminal)
     for part in bar:
@@ -46,8 +51,24 @@ def main() -> None:
         table = pd.concat(parts, ignore_index=True)
         show(file, table)
         if arguments.to:
-            arguments.to.mkdir(parents=True, exist_ok=True)
             write_text(arguments.to / file, table.to_csv(index=False))
+
+
+def check(steps: int | None, device: str | None, to: Path | None) -> None:
+    """Check the options before anything is measured.
+
+    Raises:
+        UserError: there are no steps to time, no such device, or no such folder can be made.
+    """
+    if steps is not None and steps < 1:
+        raise UserError(f"--steps must be a whole number of at least 1, got {steps}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError(
+            "--device cuda needs a CUDA device, but none can be used here: take --device cpu, or leave it out"
+        )
+    if to is not None:
+        check_file_path(to / "table.csv")
+        to.mkdir(parents=True, exist_ok=True)
 
 
 def show(title: str, table: pd.DataFrame) -> None:

@@ -39,4 +39,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from lab.configuration.command_line import run_command
+
+    run_command(main)

@@ -9,7 +9,6 @@ status is 1 if anything differs. The tests run a few such cases.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -19,9 +18,9 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 def main() -> None:
     """Draw the cases, run them, and print how often each fault occurred."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    from lab.configuration.command_line import command_parser
+
+    parser = command_parser(__doc__)
     parser.add_argument("--n", type=int, default=1000, help="number of cases (default: 1000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random models (default: 0)")
     parser.add_argument("--to", type=Path, default=Path("outputs/differential"), help="folder for the faults")
@@ -36,7 +35,9 @@ def main() -> None:
     import torch
 
     from differential.campaign import Campaign
+    from differential.case import check_known
 
+    check_known(arguments.without)
     torch.set_num_threads(1)
     campaign = Campaign(arguments.to / str(arguments.seed))
     campaign.go_on(arguments.n, arguments.seed, frozenset(arguments.without))
@@ -46,4 +47,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from lab.configuration.command_line import run_command
+
+    run_command(main)

@@ -22,6 +22,7 @@ from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.sweep.sweep import WORKER, make, plan
 from lab.runs.sweep.swept_keys import swept_keys
+from lab.runs.tables.columns import check_columns
 from lab.runs.tables.export import as_files, export_runs, table_path, write_results_files
 
 
@@ -43,6 +44,7 @@ def main() -> None:
             table_path(arguments.to, kind)  # Before anything is trained.
     workers = chosen_workers(arguments, arguments.output)
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
+    check_columns("--columns", arguments.columns, runs.values())
     warn_of_equal_thresholds(runs.values())
     missing = {folder: own for folder, own in runs.items() if not (folder / "done").exists()}
     with JobsProgress("runs", len(runs), len(runs) - len(missing)) as progress:

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from lab.configuration.command_line import run_command
+from lab.configuration.overrides import check_overrides
 
 OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 
 
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
-def main(config: DictConfig) -> None:
+def one_expert(config: DictConfig) -> None:
     """Train the expert, let it play unseen levels, and write it with its description."""
     from lab.configuration.section import Section
     from lab.experiments.coinrun.expert import SHIPPED, save_expert
@@ -53,6 +55,13 @@ def main(config: DictConfig) -> None:
         f"random policy {sheet['success_rate_of_a_random_policy']:.3f}"
     )
     print(folder)
+
+
+def main() -> None:
+    """Check the command line as the other commands do, then train."""
+    # --config-name and its like take a word that is no override, so Hydra itself tells them apart.
+    check_overrides(get_args_parser().parse_args().overrides)
+    one_expert()
 
 
 def _measured(network: Any, mode: str, n_levels: int) -> dict[str, Any]:

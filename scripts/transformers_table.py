@@ -18,10 +18,11 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 def main() -> None:
     """Compare, print, write."""
     from lab.configuration.command_line import command_parser
-    from lab.machine.torchvision_import import import_torchvision
 
     command_parser(__doc__).parse_args()
-    import_torchvision()
+    from hugging_face.packages import import_packages
+
+    import_packages()
     from hugging_face import page
     from hugging_face.comparison import cells
     from hugging_face.models import MODELS
@@ -36,4 +37,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from lab.configuration.command_line import run_command
+
+    run_command(main)

@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 from ilc.errors import UserError
 from lab.configuration import register_resolvers
 from lab.configuration.command_line import print_error, report_command, run_command, several_processes
-from lab.configuration.overrides import check_overrides, folder_in
+from lab.configuration.overrides import check_overrides, folder_in, key_of
 from lab.configuration.searched_settings import store_searched_settings
 
 register_resolvers()
@@ -97,8 +97,14 @@ def command(arguments: list[str]) -> None:
     elif set(SWEEP) & set(arguments):
         sweep(arguments)
         return
-    elif not any(text.startswith("-") for text in arguments):
-        check_overrides(arguments)
+    else:
+        if not any(text.startswith("-") for text in arguments):
+            check_overrides(arguments)
+        if any(key_of(text) == "hydra.sweep.dir" for text in arguments):
+            raise UserError(
+                "hydra.sweep.dir names the folder of a sweep, and this is one run: name its folder with "
+                "hydra.run.dir=FOLDER, or make a sweep with -m"
+            )
     try:
         one_run()
     except SystemExit as stop:

@@ -57,6 +57,7 @@ PLACES = {
     "src/ilc/aggregators/_gram_weights.py import_module": OF_THE_PROJECT,
     "src/lab/configuration/groups.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/configuration/groups.py import_module": OF_THE_PROJECT,
+    "src/lab/configuration/missing_groups.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/configuration/searched_settings.py OmegaConf.load": OF_THE_PROJECT,
     "src/lab/configuration/section.py import_module": "a config of the command line, or a stored one after "
     "check_stored_targets: tests/lab/runs/one_run/test_folder_from_elsewhere.py",

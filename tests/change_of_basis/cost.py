@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hugging_face.packages import import_packages
 from ilc import AndMask
 from ilc.gradients import backward
 from ilc.lora import product_basis
@@ -33,9 +34,7 @@ class Classifier(nn.Module):
 
 def bert_with_lora() -> Classifier:
     """BERT with 4 layers of width 256, LoRA of rank 8 on queries and values, in single precision."""
-    from lab.machine.torchvision_import import import_torchvision
-
-    import_torchvision()
+    import_packages()
     import peft
     import transformers
 

@@ -14,6 +14,7 @@ from typing import Any
 from differential.case import Case, drawn
 from differential.check import Answer
 from differential.faults import features, kind_of, reproduction, run, signature, smaller
+from ilc.errors import UserError
 
 
 class Campaign:
@@ -23,12 +24,15 @@ class Campaign:
         faults: by signature: what, how often, the case, and the file that reproduces it.
         counts: cases and steps by what became of them.
         refusals: how often which message came.
+
+    Raises:
+        UserError: the record in the folder is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._file = folder, folder / "progress.json"
-        known = json.loads(self._file.read_text()) if self._file.exists() else {}
+        known = self._read() if self._file.exists() else {}
         self.done: int = known.get("done", 0)
         self.faults: dict[str, dict[str, Any]] = known.get("faults", {})
         self.counts: Counter[str] = Counter(known.get("counts", {}))
@@ -89,6 +93,15 @@ class Campaign:
             ),
             None,
         )
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            known: dict[str, Any] = json.loads(self._file.read_text())
+        except ValueError as error:
+            raise UserError(
+                f"{self._file} is damaged ({error}): delete it to start over, or name another folder"
+            ) from error
+        return known
 
     def _save(self) -> None:
         new = self._file.with_suffix(".new")

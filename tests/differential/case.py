@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
@@ -9,6 +11,7 @@ from differential.changes import CHANGES, FEATURES
 from differential.losses import LOSSES
 from differential.pieces import PIECES
 from differential.shape import Shape
+from ilc.errors import UserError
 
 WAYS = ("vectorized", "sequential", "per_example", "per_example_share", "per_example_loss")
 SOURCES = ("vector", "sequence", "sequence", "tokens", "signal", "image", "volume")
@@ -66,6 +69,20 @@ class Case:
     k: int
     features: tuple[Chosen, ...]
     steps: tuple[Step, ...]
+
+
+def check_known(without: Iterable[str]) -> None:
+    """Check that what is left out exists.
+
+    Raises:
+        UserError: no piece, loss or change has such a name.
+    """
+    known = {*PIECES, *LOSSES, *CHANGES}
+    for name in without:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else "leave it out of --without"
+            raise UserError(f"no piece, loss or change is called {name!r}: {hint}")
 
 
 def drawn(random: Random, without: frozenset[str] = frozenset()) -> Case:

@@ -18,7 +18,7 @@ class AndMask(Aggregator):
         rescale: divide each tensor by its kept share (thesis, appendix B.2).
 
     Raises:
-        UserError: the threshold is outside [0, 1], or ``rescale`` is no truth value.
+        UserError: the threshold is no number in [0, 1], or ``rescale`` is no truth value.
     """
 
     def __init__(self, agreement_threshold: float, rescale: bool = False) -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from ilc._numbers import check_number
 from ilc.aggregators._statistics import GradientStatistics
 from ilc.errors import UserError
 
@@ -102,14 +103,14 @@ class Aggregator:
 
 
 def check_threshold(agreement_threshold: float) -> float:
-    """Return the threshold as a float, or raise UserError when it is outside [0, 1]."""
-    valid = isinstance(agreement_threshold, (int, float)) and not isinstance(agreement_threshold, bool)
-    if not valid or not 0.0 <= agreement_threshold <= 1.0:
+    """Return the threshold as a float, or raise UserError when it is no number or outside [0, 1]."""
+    threshold = check_number("agreement_threshold", agreement_threshold)
+    if not 0.0 <= threshold <= 1.0:
         raise UserError(
             f"agreement_threshold must lie in [0, 1], got {agreement_threshold!r}: 0 keeps every component, "
             "and 1 keeps only the components whose sign agrees in all environments"
         )
-    return float(agreement_threshold)
+    return threshold
 
 
 def agreement(statistics: GradientStatistics, agreement_threshold: float) -> Tensor:

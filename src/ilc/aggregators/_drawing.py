@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ilc._numbers import check_whole_number
 from ilc.aggregators._base import Aggregator
 
 
@@ -13,10 +14,13 @@ class DrawingAggregator(Aggregator):
 
     Args:
         seed: the seed of the random numbers. In a run it depends on the run's seed.
+
+    Raises:
+        UserError: the seed is no whole number.
     """
 
     def __init__(self, seed: int = 0) -> None:
-        self._generator = torch.Generator().manual_seed(seed)
+        self._generator = torch.Generator().manual_seed(check_whole_number("seed", seed))
 
     def uniform(self, like: Tensor) -> Tensor:
         """A uniform random number in [0, 1) for each component."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ilc._numbers import check_number
 from ilc.aggregators._joint import Weighting
 from ilc.errors import UserError
 
@@ -27,16 +28,16 @@ class Eqrm(Weighting):
         quantile: between 0 and 1; 0.75 in DomainBed.
 
     Raises:
-        UserError: the quantile is outside (0, 1).
+        UserError: the quantile is no number in (0, 1).
     """
 
     def __init__(self, quantile: float = 0.75) -> None:
-        if not 0 < quantile < 1:
+        self.quantile = check_number("quantile", quantile)
+        if not 0 < self.quantile < 1:
             raise UserError(
                 f"quantile must lie between 0 and 1, got {quantile!r}: the default is 0.75, and a value near "
                 "1 picks the worst risk"
             )
-        self.quantile = quantile
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """Return weights that add up to 1. They are equal if all risks are equal."""

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from ilc._numbers import check_number
 from ilc.aggregators._joint import Weighting
 from ilc.errors import UserError
 
@@ -22,13 +23,14 @@ class GroupDro(Weighting):
         step_size: the step size of q, at least 0. 0 is the mean. The authors and DomainBed take 0.01.
 
     Raises:
-        UserError: the step size is negative or not finite, or the number of environments has changed.
+        UserError: the step size is no number, negative or not finite, or the number of environments has
+            changed.
     """
 
     def __init__(self, step_size: float = 0.01) -> None:
-        if not 0 <= step_size < math.inf:
+        self.step_size = check_number("step_size", step_size)
+        if not 0 <= self.step_size < math.inf:
             raise UserError(f"step_size must be finite and at least 0, got {step_size!r}")
-        self.step_size = step_size
         self.log_q: Tensor | None = None
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:

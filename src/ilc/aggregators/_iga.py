@@ -18,7 +18,7 @@ class Iga(JointAggregator):
         penalty_weight: lambda, at least 0. 0 is the mean. DomainBed and the linear unit tests take 1000.
 
     Raises:
-        UserError: the weight is negative or not finite.
+        UserError: the weight is no number, negative or not finite.
     """
 
     needs_rows = True

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 from torch import Tensor
 
+from ilc._numbers import check_number
 from ilc.aggregators._base import Aggregator, Combined
 from ilc.aggregators._statistics import GradientStatistics
 from ilc.errors import UserError
@@ -114,7 +115,8 @@ class Weighting(JointAggregator):
 
 
 def check_penalty_weight(penalty_weight: float) -> float:
-    """Return the weight, or raise UserError when it is negative or not finite."""
-    if not 0 <= penalty_weight < math.inf:
+    """Return the weight as a float, or raise UserError when it is no number, negative or not finite."""
+    weight = check_number("penalty_weight", penalty_weight)
+    if not 0 <= weight < math.inf:
         raise UserError(f"penalty_weight must be finite and at least 0, got {penalty_weight!r}")
-    return penalty_weight
+    return weight

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from ilc._numbers import check_number
 from ilc.aggregators._base import Aggregator, Combined, check_threshold
 from ilc.aggregators._statistics import GradientStatistics
 from ilc.errors import UserError
@@ -27,7 +28,7 @@ class SandMask(Aggregator):
         steepness: k, above 0.
 
     Raises:
-        UserError: a value is out of range.
+        UserError: a value is no number, or out of range.
     """
 
     needs_squares = True
@@ -35,9 +36,9 @@ class SandMask(Aggregator):
 
     def __init__(self, agreement_threshold: float = 0.5, steepness: float = 10.0) -> None:
         self.agreement_threshold = check_threshold(agreement_threshold)
-        if not 0 < steepness < math.inf:
+        self.steepness = check_number("steepness", steepness)
+        if not 0 < self.steepness < math.inf:
             raise UserError(f"steepness must be finite and above 0, got {steepness!r}")
-        self.steepness = steepness
 
     def combine(self, statistics: GradientStatistics) -> Combined:
         """Return the masked mean and the mean of the mask."""

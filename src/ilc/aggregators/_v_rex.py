@@ -18,7 +18,7 @@ class VRex(Weighting):
         penalty_weight: beta, at least 0. 0 is the mean.
 
     Raises:
-        UserError: the weight is negative or not finite.
+        UserError: the weight is no number, negative or not finite.
     """
 
     def __init__(self, penalty_weight: float = 10.0) -> None:

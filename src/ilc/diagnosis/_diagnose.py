@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from ilc._numbers import check_whole_number
 from ilc.aggregators._base import check_threshold
 from ilc.diagnosis._components import Chosen
 from ilc.diagnosis._diagnosis import Diagnosis, layer_of
@@ -13,6 +14,7 @@ from ilc.diagnosis._seen import Seen, joined, seen
 from ilc.errors import UserError
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._refusals import check_is_module, check_loss_function
 from ilc.gradients._trials.trial_passes import trial_passes
 from ilc.objectives import ObjectiveFunction
 
@@ -54,19 +56,26 @@ def diagnose(
         seed: the seed of the draw.
 
     Raises:
-        UserError: there is one environment only, the way is unknown, ``components`` is below 1, BatchNorm
-            mixes the examples, no risk is finite, and as for ``ilc.backward``.
+        UserError: there is one environment only, the way is unknown, ``components`` is no whole number of at
+            least 1, BatchNorm mixes the examples, no risk is finite, and as for ``ilc.backward``.
     """
     if gradients not in WAYS:
         raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
-    if components is not None and components < 1:
+    if components is not None and check_whole_number("components", components) < 1:
         raise UserError(f"components must be at least 1, or None for all, got {components}")
-    if not callable(loss_fn):
+    if isinstance(loss_fn, (list, tuple)):
         raise UserError(
             "diagnose makes the passes itself, and loss_fn is a list of losses: give one loss_fn and a batch"
         )
+    if not callable(loss_fn):
+        raise UserError(
+            f"loss_fn must be a function of outputs and targets, got {type(loss_fn).__name__}: give one, "
+            "such as torch.nn.functional.cross_entropy"
+        )
+    check_is_module(model)
+    check_loss_function(loss_fn)
     looked = Looked(check_threshold(agreement_threshold))
-    chosen = Chosen(components, seed)
+    chosen = Chosen(components, check_whole_number("seed", seed))
     trained = trainable_parameters(model)
     with trial_passes(model, loss_fn, next(iter(trained.values()))):
         if gradients == "per_example":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from ilc._numbers import check_whole_number
 from ilc.diagnosis._part import Part
 from ilc.errors import UserError
 
@@ -50,7 +51,12 @@ class Diagnosis:
 
         Args:
             n: how many; None is all. Those without any vote come last.
+
+        Raises:
+            UserError: ``n`` is no whole number of at least 0.
         """
+        if n is not None and check_whole_number("n", n) < 0:
+            raise UserError(f"n must be at least 0, got {n}: None gives all environments")
         order = self.dissent.nan_to_num(-1).argsort(descending=True, stable=True)
         return [int(e) for e in order[:n]]
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from ilc._numbers import check_whole_number
 from ilc.errors import UserError
 
 
@@ -31,11 +32,12 @@ class EnvironmentSampler(Sampler[int]):
         seed: of the order. Another epoch has another order, and the same seed repeats all of them.
 
     Raises:
-        UserError: there is only one environment, a label is NaN, the labels have more than one axis, or
-            ``examples`` is below 1.
+        UserError: there is only one environment, a label is NaN or a list, the labels are no list or have
+            more than one axis, ``examples`` is no whole number of at least 1, or the seed is none.
     """
 
     def __init__(self, labels: Sequence[Hashable] | Tensor, examples: int, seed: int = 0) -> None:
+        examples, seed = check_whole_number("examples", examples), check_whole_number("seed", seed)
         if examples < 1:
             raise UserError(
                 f"a batch needs examples of each environment, got examples={examples}: give 1 or more"
@@ -45,9 +47,21 @@ class EnvironmentSampler(Sampler[int]):
             raise UserError(
                 f"the labels must have one axis [N], got {axes}: give one label per example, as by flatten()"
             )
+        if isinstance(labels, (str, bytes)) or not hasattr(labels, "__getitem__"):
+            raise UserError(
+                f"the labels must be a list or a tensor [N], got {type(labels).__name__}: give one label per "
+                "example"
+            )
         members: dict[Hashable, list[int]] = {}
         for i, given in enumerate(labels.tolist() if isinstance(labels, Tensor) else labels):
             label = given.item() if isinstance(given, Tensor) else given
+            try:
+                hash(label)
+            except TypeError as error:
+                raise UserError(
+                    f"the label of example {i} is a {type(label).__name__}, which cannot tell environments "
+                    "apart: give a text or a number"
+                ) from error
             # Each NaN would be an environment of its own.
             if isinstance(label, Real) and math.isnan(label):
                 raise UserError(

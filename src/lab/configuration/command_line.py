@@ -12,10 +12,13 @@ from pathlib import Path
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, GROUPS_WITHOUT_KEY, foreign_option
 from lab.configuration.keys import unknown_key
+from lab.configuration.missing_groups import missing_group
+from lab.configuration.yaml_slip import yaml_slip
 from lab.machine.stop_signals import listening
 from lab.terminal.output import unbreakable_output
 
@@ -37,8 +40,8 @@ def run_command(main: Callable[[], None]) -> None:
     A mistake gives one message. A stop gives one message too, with the status
     ``lab.machine.stop_signals.STOPPED``.
 
-    Errors of Hydra and OmegaConf, which come from the command line or the config files, and errors of the
-    file system count as mistakes of the user. Every other error is a defect of this project and keeps its
+    Errors of Hydra, OmegaConf and YAML, which come from the command line or the config files, and errors of
+    the file system count as mistakes of the user. Every other error is a defect of this project and keeps its
     traceback. With ``HYDRA_FULL_ERROR=1`` every error does. A reader of the output who goes away (``|
     head``) does not end the command.
     """
@@ -63,7 +66,7 @@ def run_command(main: Callable[[], None]) -> None:
 
 def _is_a_users(error: BaseException) -> bool:
     """Whether the user caused an error: a UserError, an error of the system, or one that Hydra raised."""
-    if isinstance(error, (UserError, HydraException, OmegaConfBaseException, OSError)):
+    if isinstance(error, (UserError, HydraException, OmegaConfBaseException, YAMLError, OSError)):
         return True
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -99,6 +102,8 @@ def readable(error: BaseException) -> str:
     for link in chain:
         if isinstance(link, UserError):
             return str(link)
+        if isinstance(link, YAMLError):
+            return yaml_slip(link)
     for link in chain:
         if isinstance(link, OmegaConfBaseException) and link.parent_node is not None:
             return _unknown_key(link)
@@ -106,7 +111,8 @@ def readable(error: BaseException) -> str:
         where = error.filename or "a file"
         return f"{where}: {error.strerror or error}. Check that it exists and is writable"
     # The messages of Hydra name the choices. The line breaks and the search path are left out.
-    return " ".join(str(error).split("Config search path")[0].split())
+    said = " ".join(str(error).split("Config search path")[0].split())
+    return missing_group(said) or said
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ilc.errors import UserError
 from lab.configuration.keys import check_type, checked_folder_name
+from lab.configuration.overrides import shortened
 from lab.configuration.scale import check_scale
 
 SHARED_KEYS: dict[str, Any] = {
@@ -39,6 +40,12 @@ def check_shared_keys(content: Mapping[str, Any]) -> None:
             if not isinstance(content[key], Mapping):
                 raise UserError(f"{key} must be a section, got {content[key]!r}: choose one of conf/{key}")
         else:
+            if key == "seed" and isinstance(content[key], list):
+                seeds = ",".join(map(str, content[key]))
+                raise UserError(
+                    f"seed must be one whole number, got {shortened(str(content[key]))}: a run for each of "
+                    f"several is a sweep, -m seed={shortened(seeds)}"
+                )
             check_type(key, content[key], kind)
     checked_folder_name("name", content["name"])
     check_scale(content["scale"])

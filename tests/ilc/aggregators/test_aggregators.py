@@ -155,7 +155,7 @@ def test_a_broken_gradient_stays_visible(aggregator: Aggregator, broken: float) 
     assert not aggregator(gradients)[0].isfinite()
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.5, math.nan, "0.5", None, True])
+@pytest.mark.parametrize("threshold", [-0.1, 1.5, math.nan, 10**400])
 @pytest.mark.parametrize("kind", [AndMask, XorMask, GeometricMean])
 def test_a_threshold_outside_0_1_is_refused(kind: type, threshold: object) -> None:
     with pytest.raises(UserError, match=r"must lie in \[0, 1\]"):
@@ -184,3 +184,24 @@ def test_dtype_is_kept_and_many_votes_are_counted_exactly(dtype: torch.dtype) ->
 def test_a_word_is_no_truth_value(kind: Any, word: Any) -> None:
     with pytest.raises(UserError, match="rescale must be True or False, got"):
         kind(0.5, rescale=word)
+
+
+@pytest.mark.parametrize("kind", [AndMask, XorMask, GeometricMean])
+@pytest.mark.parametrize("kept", [0.8, 0.55, 0.1, 1.0])
+@pytest.mark.parametrize("of", ["float16", "float32", "float64"])
+def test_a_number_of_numpy_is_the_threshold_that_the_user_wrote(kind: type, kept: float, of: str) -> None:
+    np = pytest.importorskip("numpy")
+    made = kind(getattr(np, of)(kept))
+    assert made.agreement_threshold == kept
+    assert type(made.agreement_threshold) is float
+    assert kind(np.int64(1)).agreement_threshold == 1.0
+    with pytest.raises(UserError, match="agreement_threshold must lie in"):
+        kind(np.float32(1.5))
+
+
+@pytest.mark.parametrize("wrong", ["0.5", None, True, [0.5], torch.tensor(0.5), torch.ones(40)])
+def test_what_is_no_number_is_named_in_one_line(wrong: object) -> None:
+    message = f"^agreement_threshold must be a number, got .* of type {type(wrong).__name__}: give"
+    for kind in (AndMask, XorMask, GeometricMean):
+        with pytest.raises(UserError, match=message):
+            kind(wrong)  # type: ignore[arg-type]

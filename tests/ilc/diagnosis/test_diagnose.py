@@ -250,3 +250,36 @@ def test_batch_norm_and_lists_of_losses_are_refused() -> None:
     assert diagnose(model.eval(), F.cross_entropy, inputs, targets, "per_example").dissent.shape == (E,)
     with pytest.raises(UserError, match="list of losses"):
         diagnose(model, [lambda: model(inputs[0]).sum()])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"components": "256"}, "components must be a whole number, got '256' of type str"),
+        ({"components": torch.ones(2)}, "components must be a whole number, got tensor"),
+        ({"components": 2.5}, "components must be a whole number, got 2.5 of type float"),
+        ({"seed": None}, "seed must be a whole number, got None of type NoneType"),
+        ({"agreement_threshold": torch.ones(2)}, "agreement_threshold must be a number, got tensor"),
+        ({"gradients": None}, "gradients must be one of"),
+        ({"loss_fn": None}, "loss_fn must be a function of outputs and targets, got NoneType"),
+        ({"loss_fn": nn.CrossEntropyLoss}, "got the class CrossEntropyLoss: make one"),
+        ({"model": None}, "the model must be a torch.nn.Module, got NoneType"),
+    ],
+)
+def test_arguments_of_another_type_are_named_in_one_line(options: dict[str, object], message: str) -> None:
+    inputs, targets = torch.randn(E, N, D).double(), torch.randint(3, (E, N))
+    arguments = {"model": perceptron(), "loss_fn": F.cross_entropy, "inputs": inputs, "targets": targets}
+    with pytest.raises(UserError, match=message) as error:
+        diagnose(**{**arguments, **options})  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [(-1, "n must be at least 0, got -1"), (1.5, "n must be a whole number"), ("2", "whole")],
+)
+def test_a_wrong_number_of_dissenters(n: object, message: str) -> None:
+    found = diagnose(perceptron(), F.cross_entropy, torch.randn(E, N, D).double(), torch.randint(3, (E, N)))
+    assert found.dissenters(0) == []
+    with pytest.raises(UserError, match=message):
+        found.dissenters(n)  # type: ignore[arg-type]

@@ -56,13 +56,25 @@ def test_labels_may_be_numbers_and_tensors() -> None:
         ([], 2, "the labels name 0 environment"),
         ([0.0, 1.0, float("nan"), float("nan")], 2, "the label of example 2 is NaN"),
         (torch.zeros(4, 1), 2, r"the labels must have one axis \[N\], got 2"),
+        (torch.tensor(1), 2, r"the labels must have one axis \[N\], got 0"),
+        (None, 2, r"the labels must be a list or a tensor \[N\], got NoneType"),
+        ("abab", 2, r"the labels must be a list or a tensor \[N\], got str"),
+        ([[0], [1]], 2, "the label of example 0 is a list, which cannot tell environments apart"),
         (LABELS, 0, "a batch needs examples of each environment, got examples=0"),
+        (LABELS, "2", "examples must be a whole number, got '2' of type str"),
+        (LABELS, 2.0, "examples must be a whole number, got 2.0 of type float"),
+        (LABELS, torch.ones(2), "examples must be a whole number, got tensor"),
     ],
 )
 def test_wrong_labels_are_one_line(labels: Any, examples: int, message: str) -> None:
     with pytest.raises(UserError, match=message) as error:
         EnvironmentSampler(labels, examples)
     assert "\n" not in str(error.value)
+
+
+def test_a_seed_that_is_no_whole_number() -> None:
+    with pytest.raises(UserError, match="seed must be a whole number, got None of type NoneType"):
+        EnvironmentSampler(LABELS, 2, seed=None)  # type: ignore[arg-type]
 
 
 def test_nan_of_numpys_own_types() -> None:

@@ -48,6 +48,28 @@ def choose_device(name: str, threads: int | None) -> torch.device:
     return torch.device(kind)
 
 
+def device_of(name: str | torch.device) -> torch.device:
+    """The device of a name such as ``cuda:1``, or of ``auto``. No setting of torch changes.
+
+    Raises:
+        UserError: the name is unknown, or there is no such device.
+    """
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if isinstance(name, str) and name == "auto":
+        return torch.device("cuda" if there else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError):
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise UserError(f"device must be one of {', '.join(CHOICES)} or cuda:NUMBER, got {name!r}")
+    if device.type == "cuda" and (device.index or 0) >= there:
+        raise UserError(
+            f"device={name} needs a CUDA device, but {there or 'none'} can be used here: take device='cpu'"
+        )
+    return device
+
+
 def _take_one_of_several(local_rank: int) -> None:
     """Give each process that torchrun starts on this machine a device of its own."""
     there = torch.cuda.device_count()

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from ilc.errors import UserError
 from lab.configuration.stored_targets import check_stored_targets
 from lab.machine.seeding import seed_for
+from lab.runs.one_run.device import device_of
 from lab.runs.one_run.provenance import data_identity
 from lab.runs.one_run.random_state import random_state, seed_everything, set_random_state
 from lab.runs.one_run.run_directory import RunDirectory
@@ -70,14 +70,15 @@ def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ())
 
     Args:
         folder: the folder of the run.
-        device: the device for the model and the data.
+        device: the device for the model and the data: ``auto`` (the GPU if there is one), ``cpu``, ``cuda``
+            or ``cuda:NUMBER``.
         allow: packages (``["mypackage"]``) whose classes the config may also name.
 
     Raises:
-        UserError: the folder holds no run, the run has no checkpoint yet, a file is damaged, or the config
-            names a class that is not allowed.
+        UserError: the folder holds no run, the run has no checkpoint yet, a file is damaged, the config names
+            a class that is not allowed, or there is no such device.
     """
-    folder = Path(folder)
+    folder, place = Path(folder), device_of(device)
     if not (folder / CONFIG).is_file():
         raise UserError(
             f"{folder} is not a run folder, because it has no {CONFIG}: give a folder that a run printed"
@@ -91,7 +92,7 @@ def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ())
     options = RunOptions.of(content)
     before = random_state()
     seed_everything(seed_for(options.seed, "run"))
-    task = options.build_task(torch.device(device))
+    task = options.build_task(place)
     set_random_state(before)
     checkpoint = RunDirectory(folder, content).load_checkpoint(data_identity(task.data))
     assert checkpoint is not None

@@ -52,11 +52,10 @@ def draw(trial: Trial, key: str, limits: dict[str, Any]) -> Value:
     return DRAWS[kind](trial, key, values)
 
 
-def first_value(limits: dict[str, Any]) -> Value:
-    """One value of the range, to check that the key exists."""
+def values_to_check(limits: dict[str, Any]) -> list[Value]:
+    """The first and the last value of a range of numbers, or all choices: each must fit the config."""
     ((_, values),) = limits.items()
-    value: Value = values[0]
-    return value
+    return list(values)
 
 
 def override(key: str, value: Value) -> str:

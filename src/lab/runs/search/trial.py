@@ -11,7 +11,7 @@ from lab.configuration.compose import compose_experiment
 from lab.runs.one_run.run_files import LOG
 from lab.runs.pool.job import Job
 from lab.runs.search.search_definition import SearchDefinition
-from lab.runs.search.space import Value, first_value, override
+from lab.runs.search.space import Value, override, values_to_check
 from lab.runs.sweep.sweep import WORKER, attempt
 
 Result = dict[str, Any] | str
@@ -50,11 +50,14 @@ def overrides_of(definition: SearchDefinition, parameters: dict[str, Value]) -> 
 
 
 def check_overrides(definition: SearchDefinition) -> None:
-    """Compose one point of the space, so that a wrong key stops the search before it starts.
+    """Compose points of the space, so that a wrong key or value stops the search before it starts.
+
+    The points have every choice, and both ends of every range of numbers.
 
     Raises:
         HydraException, UserError: an override that does not fit the config.
     """
-    compose_experiment(
-        overrides_of(definition, {key: first_value(limits) for key, limits in definition.space.items()})
-    )
+    tried = {key: values_to_check(limits) for key, limits in definition.space.items()}
+    for point in range(max(map(len, tried.values()))):
+        parameters = {key: values[point % len(values)] for key, values in tried.items()}
+        compose_experiment(overrides_of(definition, parameters))

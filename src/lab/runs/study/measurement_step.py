@@ -107,7 +107,7 @@ class MeasurementStep:
             there = read_rows(results / file)
             if there is not None and PART not in there and len(kept) < len(parts):
                 continue  # It holds all parts, without their names. So it stays as it is.
-            table = self._table(paths, there, list(parts))
+            table = self._table(paths, kept, there, list(parts))
             if table is None and unfinished:
                 table = pd.DataFrame(columns=[PART])
             if table is not None:
@@ -115,12 +115,12 @@ class MeasurementStep:
         return contents
 
     def _table(
-        self, paths: dict[str, Path], there: pd.DataFrame | None, parts: list[str]
+        self, paths: dict[str, Path], kept: dict[str, Path], there: pd.DataFrame | None, parts: list[str]
     ) -> pd.DataFrame | None:
         """The rows of the parts that were measured here, and the present rows of the other parts."""
         tables = {}
         for name, path in paths.items():
-            tables[name] = self._read(path)
+            tables[name] = self._read(path, kept[name])
             if len(parts) > 1 and PART not in tables[name]:
                 tables[name].insert(0, PART, name)
         if there is not None and PART in there:
@@ -154,11 +154,21 @@ class MeasurementStep:
         whole = all((results / file).exists() for file in self.makes)
         return set(parts) if whole and not begun else set()
 
-    def _read(self, path: Path) -> pd.DataFrame:
-        """The table of one part, as the text that the whole table will have."""
-        if self.float_format is None:
-            return pd.read_csv(path, dtype=str, keep_default_na=False)
-        return as_text(pd.read_csv(path, float_precision="round_trip"), self.float_format)
+    def _read(self, path: Path, kept: Path) -> pd.DataFrame:
+        """The table of one part, as the text that the whole table will have.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        try:
+            if self.float_format is None:
+                return pd.read_csv(path, dtype=str, keep_default_na=False)
+            return as_text(pd.read_csv(path, float_precision="round_trip"), self.float_format)
+        except ValueError as error:  # What pandas raises, and bytes that are no text.
+            raise UserError(
+                f"{path} is damaged ({' '.join(str(error).split())}): remove the folder {kept}, then give "
+                "the same command again to measure this part anew"
+            ) from error
 
     def _parts(self) -> dict[str, Part]:
         try:

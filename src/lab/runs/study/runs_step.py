@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from hydra.errors import HydraException
 
 from ilc.errors import UserError
 from lab.configuration.compose import command_of, compose_run
-from lab.configuration.resolve import resolve, run_name
+from lab.configuration.resolve import run_name
 from lab.files.stopped_column import DIVERGED, PENDING, STOPPED
 from lab.runs.one_run.run_files import FAILED, LOG
 from lab.runs.pool.jobs import WorkersOrCluster
@@ -21,7 +20,8 @@ from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.committed_rows import joined_files, read_run_rows, settled
 from lab.runs.study.step import ResultPath
 from lab.runs.sweep.sweep import WORKER, make, plan
-from lab.runs.tables.export import export_runs, identity_columns, value_at
+from lab.runs.tables.columns import check_columns, config_of
+from lab.runs.tables.export import export_runs, identity_columns
 from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 
@@ -138,7 +138,7 @@ class RunsStep:
 
     def _pending(self, missing: Sequence[Sequence[str]]) -> pd.DataFrame:
         rows = [
-            identity_columns(_config(tuple(own)), self.columns)
+            identity_columns(config_of(tuple(own)), self.columns)
             | {RUN: run_key(own), STOPPED: PENDING, "command": command_of(own, sweep=True)}
             for own in missing
         ]
@@ -152,26 +152,8 @@ def _plan(
     runs = {}
     for own in overrides:
         runs.update(plan([*fixed, *own, *WORKER], output))
-    _check_columns(columns, runs.values())
+    check_columns("columns", columns, runs.values())
     return runs
-
-
-def _check_columns(columns: Sequence[str], runs: Collection[Sequence[str]]) -> None:
-    """Refuse a key that no run's config has: its column would be empty."""
-    for column in columns:
-        if not any(_has(_config(tuple(own)), column) for own in runs):
-            raise UserError(
-                f"columns names {column}, which the config of no run has: check its spelling against the "
-                "output of src/train.py --cfg job"
-            )
-
-
-def _has(values: Mapping[str, Any], key: str) -> bool:
-    try:
-        value_at(values, key)
-    except KeyError:
-        return False
-    return True
 
 
 @cache
@@ -181,9 +163,3 @@ def _name_of(command: str) -> str:
         return run_name(compose_run(overrides_in(command)))
     except (HydraException, UserError):
         return ""
-
-
-@cache
-def _config(overrides: tuple[str, ...]) -> dict[str, Any]:
-    """The resolved config of a run."""
-    return resolve(compose_run(overrides), sweep=True)

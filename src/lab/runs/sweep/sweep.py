@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ilc.errors import UserError
+from lab.configuration.command_line import readable
 from lab.configuration.compose import combinations, command_of, compose_config, compose_run, tuned_settings
 from lab.configuration.overrides import key_of
 from lab.configuration.resolve import resolve, run_name
@@ -47,6 +47,11 @@ def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
         raise UserError(
             "hydra.run.dir names the folder of one run, and here every run has a folder of its own: name the "
             "folder for all of them with hydra.sweep.dir=FOLDER (src/train.py -m) or --output (run_many.py)"
+        )
+    if any(key_of(text) == "hydra.sweep.dir" for text in overrides):
+        raise UserError(
+            "hydra.sweep.dir is not read here: name the folder of all runs with --output FOLDER "
+            "(run_many.py), or, without a plus sign, with hydra.sweep.dir=FOLDER (src/train.py -m)"
         )
     runs = {}
     for combination in combinations(overrides):
@@ -156,24 +161,31 @@ def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
             failures[folder] = str(error)
             print(f"Error: {error}", file=sys.stderr)
         except Exception as error:
-            failures[folder] = _in_one_line(error)
-            _add_to_log(folder, traceback.format_exc())
+            logged = _add_to_log(folder, traceback.format_exc())
+            # The system's errors, as of an unusable folder, say enough in one line.
+            failures[folder] = readable(error) if isinstance(error, OSError) else _in_one_line(error, logged)
+            if not logged and not isinstance(error, OSError):
+                traceback.print_exc()
             print(f"Error: {failures[folder]}", file=sys.stderr)
         print(folder.resolve())
     return failures
 
 
-def _in_one_line(error: Exception) -> str:
-    """One line about a defect of the code that ended a run."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]} (the traceback is in its {LOG})"
+def _in_one_line(error: Exception, logged: bool = True) -> str:
+    """One line about a defect of the code that ended a run, whose traceback is in its log or printed."""
+    where = f"is in its {LOG}" if logged else "is printed above"
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]} (the traceback {where})"
 
 
-def _add_to_log(folder: Path, text: str) -> None:
-    # The message is printed already. The folder may be the cause of the error.
-    with contextlib.suppress(OSError):
+def _add_to_log(folder: Path, text: str) -> bool:
+    """Add a text to the log of a run, and say whether that worked: the folder may be unusable."""
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / LOG).open("a") as file:
             file.write(text)
+    except OSError:
+        return False
+    return True
 
 
 def _wait_for_the_dying(folder: Path) -> None:

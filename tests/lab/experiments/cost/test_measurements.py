@@ -171,3 +171,37 @@ def test_a_profile_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shares.sum(axis=1).to_list() == pytest.approx([100, 100], abs=0.5)
     assert table.votes[0] == 0 < table.votes[1]
     assert (table.products > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--steps", "0"), "--steps must be a whole number of at least 1, got 0"),
+        (("--steps", "-3"), "--steps must be a whole number of at least 1, got -3"),
+        (("--to", "file"), "cannot write file/table.csv: file is a file, not a folder. Name another path"),
+        (("--to", "file/x"), "cannot write file/x/table.csv: file is a file, not a folder"),
+        (("--device", "cuda"), "--device cuda needs a CUDA device, but none can be used here"),
+    ],
+)
+def test_options_are_checked_before_anything_is_measured(
+    options: tuple[str, ...],
+    message: str,
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def measured(*arguments: object) -> None:
+        raise AssertionError("measured")
+
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr("lab.experiments.cost.measurements.optimizer._measure", measured)
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", "optimizer", *options])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(root / "scripts" / "benchmark.py"), run_name="__main__")
+    said = capfd.readouterr().err
+    assert end.value.code == 1
+    assert said.startswith(f"Error: {message}") and said.count("\n") == 1

@@ -77,3 +77,15 @@ def test_the_model_has_the_weights_that_were_selected(
     words = r"selected\.pt does not have the weights of step \d+, which trainer\.selection chose"
     with pytest.raises(UserError, match=words):
         lab.load_run(folder)
+
+
+@pytest.mark.parametrize("device", ["tpu", "mps", "", None, "cuda:99"])
+def test_a_device_that_is_not_there_is_named(device: str, finished: Path) -> None:
+    with pytest.raises(UserError, match=r"^device(=| must be one of auto, cpu, cuda or cuda:NUMBER, got)"):
+        lab.load_run(finished, device=device)
+
+
+def test_the_device_may_be_chosen_as_a_run_does(finished: Path) -> None:
+    model = lab.load_run(finished, device="auto").model
+    expected = "cuda" if torch.cuda.is_available() else "cpu"
+    assert {p.device.type for p in model.parameters()} == {expected}

@@ -134,3 +134,33 @@ def test_overrides_are_exact() -> None:
 def test_ranges_of_no_kind_are_refused(limits: Any) -> None:
     with pytest.raises(UserError, match=r"space\.x"):
         check_range("x", limits)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "message"),
+    [
+        ("{optimizer: {choice: [adam, sgd, sgdd]}}", "sgdd"),
+        ("{optimizer: {choice: [adam, sgdd, sgd]}}", "sgdd"),
+        ("{seed: {integer: [0, 3]}, optimizer: {choice: [adam, sgdd]}}", "sgdd"),
+        ("{scale: {choice: [small, large]}}", "scale must be one of small, paper, got 'large'"),
+    ],
+)
+def test_every_choice_is_checked_before_the_search_begins(ranges: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(GOOD.replace("{optimizer.lr: {log_uniform: [1e-3, 1e-1]}}", ranges))
+    with pytest.raises(UserError, match=message):
+        check_overrides(load_definition(str(path)))
+
+
+def test_both_ends_of_a_range_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(GOOD.replace("}}", "}, seed: {integer: [2, 5]}, optimizer: {choice: [adam, sgd, adam]}}"))
+    composed: list[list[str]] = []
+    monkeypatch.setattr("lab.runs.search.trial.compose_experiment", composed.append)
+    check_overrides(load_definition(str(path)))
+    tried = [{text for text in one if text.startswith(("seed", "optimizer"))} for one in composed]
+    assert tried == [
+        {"optimizer.lr=0.001", "seed=2", "optimizer=adam"},
+        {"optimizer.lr=0.1", "seed=5", "optimizer=sgd"},
+        {"optimizer.lr=0.001", "seed=2", "optimizer=adam"},
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -470,3 +471,23 @@ def test_a_damaged_table_of_a_measurement_is_named(measured: Callable[..., Study
     with pytest.raises(UserError, match=f"{VALUES} cannot be used .*put back the committed file"):
         do(measured(), "first")
     assert calls() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00" * 100, b'part,value\nlast,"2.0'])
+def test_a_damaged_part_is_named_with_what_to_remove(content: bytes, measured: Callable[..., Study]) -> None:
+    do(measured(), "first")
+    expected = VALUES.read_bytes()
+    assert sorted(calls()) == ["first", "last", "slow"]
+    (part,) = Path("first").glob("parts/*/last")
+    (part / "toy" / "values.csv").write_bytes(content)
+    for table in (VALUES, OTHER, VALUES.with_name("values.npz")):
+        table.unlink()
+    with pytest.raises(UserError) as error:
+        do(measured(), "first")
+    said = str(error.value)
+    assert said.startswith(f"{part / 'toy' / 'values.csv'} is damaged (") and "\n" not in said
+    assert f"): remove the folder {part}, then give the same command again" in said
+    shutil.rmtree(part)
+    do(measured(), "first")
+    assert VALUES.read_bytes() == expected
+    assert calls() == ["last"]

@@ -111,3 +111,34 @@ def test_mistakes_are_readable(arguments: list[str], script_here: Any, tmp_path:
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_column_that_no_run_has_is_refused_before_anything_is_trained(
+    script_here: Any, options: list[str], tmp_path: Path
+) -> None:
+    many = tmp_path / "many"
+    tables = [
+        "--output",
+        str(many),
+        "--to",
+        str(tmp_path / "x"),
+        "--columns",
+        "optimizer.lr",
+        "optimizer.lrr",
+    ]
+    done = script_here("run_many", *options, "seed=0,1", *tables)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "Error: --columns names optimizer.lrr, which the config of no run has: check"
+    )
+    assert done.stderr.count("\n") == 1 and not many.exists()
+
+
+def test_the_folder_of_a_sweep_is_not_ignored(script_here: Any, options: list[str], tmp_path: Path) -> None:
+    folders = [f"hydra.sweep.dir={tmp_path / 'sweep'}", "--output", str(tmp_path / "many")]
+    done = script_here("run_many", *options, "seed=0,1", *folders)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "Error: hydra.sweep.dir is not read here: name the folder of all runs with "
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -172,3 +172,46 @@ def test_a_stop_is_no_failure(
     defect(Stopped())
     with pytest.raises(Stopped):
         make_in_turn(plan([*tiny, "seed=0,1"], tmp_path))
+
+
+@pytest.mark.parametrize("plus", ["", "++"])
+def test_the_folder_of_a_sweep_is_refused_where_it_would_be_ignored(
+    plus: str, train: Any, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = train(*tiny, f"{plus}hydra.sweep.dir=sweep")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "name its folder with hydra.run.dir=FOLDER, or make a sweep with -m" in done.stderr
+    done = train("-m", *tiny, "++hydra.sweep.dir=sweep")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "without a plus sign, with hydra.sweep.dir=FOLDER (src/train.py -m)" in done.stderr
+    assert not (tmp_path / "outputs").exists() and not (tmp_path / "sweep").exists()
+
+
+def test_an_unusable_folder_is_named_and_no_log_that_does_not_exist(
+    train: Any, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    done = train("-m", *tiny, "seed=0,1", f"hydra.sweep.dir={tmp_path / 'file' / 'sweep'}")
+    assert done.returncode == 1
+    assert "log" not in done.stderr and "Traceback" not in done.stderr
+    *each, last = done.stderr.splitlines()
+    assert len(each) == 2
+    for line in each:
+        assert line.startswith(f"Error: {tmp_path / 'file' / 'sweep'}") and "Not a directory" in line
+    assert last.startswith("Error: 2 of 2 runs failed. The first one, ")
+
+
+def test_a_traceback_that_no_log_can_hold_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(sweep, "train", fail)
+    (tmp_path / "file").touch()
+    unusable, usable = tmp_path / "file" / "run", tmp_path / "run"
+    said = sweep.make_in_turn({unusable: [], usable: []})
+    assert said[unusable] == "RuntimeError: a defect (the traceback is printed above)"
+    assert said[usable] == "RuntimeError: a defect (the traceback is in its log.txt)"
+    assert capsys.readouterr().err.count("Traceback") == 1
+    assert "Traceback" in (usable / sweep.LOG).read_text()

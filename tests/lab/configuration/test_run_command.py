@@ -1,0 +1,102 @@
+"""Scripts that are no experiments end in one line too, after a mistake of the user or Ctrl-C."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+Script = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def script(root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Script:
+    """Runs a script in this process; gives its status and its errors."""
+
+    def command(name: str, *arguments: str) -> tuple[int, str]:
+        path = str(root / "scripts" / f"{name}.py")
+        monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+        monkeypatch.setattr(sys, "argv", [path, *arguments])
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        capfd.readouterr()
+        status = 0
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return status, capfd.readouterr().err
+
+    return command
+
+
+def interrupted(*arguments: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def test_every_script_runs_its_main_so(root: Path) -> None:
+    for path in (root / "scripts").glob("*.py"):
+        assert path.read_text().rstrip().endswith("run_command(main)"), path
+
+
+def test_a_folder_that_is_a_file(script: Script, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    status, errors = script("differential", "--n", "1", "--to", str(tmp_path / "file"))
+    assert status == 1
+    assert errors.startswith(f"Error: {tmp_path / 'file'}") and errors.count("\n") == 1
+
+
+def test_a_damaged_record_of_a_campaign(script: Script, tmp_path: Path) -> None:
+    record = tmp_path / "0" / "progress.json"
+    record.parent.mkdir()
+    record.write_text('{"done"')
+    status, errors = script("differential", "--n", "1", "--to", str(tmp_path))
+    assert status == 1
+    assert errors.startswith(f"Error: {record} is damaged (") and "delete it" in errors
+    assert errors.count("\n") == 1
+    assert record.read_text() == '{"done"'
+
+
+def test_a_piece_that_does_not_exist(script: Script, tmp_path: Path) -> None:
+    status, errors = script("differential", "--to", str(tmp_path), "--n", "0", "--without", "flipped bacth")
+    assert (status, errors.count("\n"), list(tmp_path.iterdir())) == (1, 1, [])
+    assert (
+        errors == "Error: no piece, loss or change is called 'flipped bacth': did you mean 'flipped batch'?\n"
+    )
+
+
+def test_ctrl_c(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("change_of_basis.movement.row", interrupted)
+    assert script("change_of_basis") == (130, "Interrupted. Run the same command again to continue.\n")
+
+
+@pytest.mark.parametrize("command", [("transformers_table",), ("change_of_basis", "--cost")])
+def test_a_package_that_is_not_installed(
+    command: tuple[str, ...], script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    status, errors = script(*command)
+    assert (status, errors.count("\n")) == (1, 1)
+    assert errors.startswith("Error: this needs transformers, which is not installed: run pip install '")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("frames",), "cannot read 'frames': expected frames=VALUE"),
+        (("frames=(x",), "cannot read 'frames=(x': write a value with such characters in quotes"),
+        (("hydra.run.dir=",), "hydra.run.dir= names no folder: write hydra.run.dir=FOLDER"),
+        (("--config-name", "paper", "frames"), "cannot read 'frames': expected frames=VALUE"),
+    ],
+)
+def test_the_words_of_the_expert_are_checked(
+    words: tuple[str, ...], message: str, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, errors = script("train_expert", *words)
+    assert status == 1
+    assert errors.startswith(f"Error: {message}") and errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
