@@ -29,8 +29,8 @@ def what_acts_on_gradients(model: nn.Module) -> str | None:
 class HooksInPass(TorchFunctionMode):
     """Surrounds a pass and sees whether it puts hooks on tensors, as ``h.register_hook(clip)`` does.
 
-    Such a hook gets the gradient of everything that passes together. Its effect is that of a plain loop only
-    if the environments, or the examples, pass one after another.
+    In a pass of all environments or examples such a hook gets the gradient of all of them. Its effect is that
+    of a plain loop only if they pass one after another.
 
     Attributes:
         found: whether a hook was put on a tensor.
