@@ -78,7 +78,7 @@ def warn_of_unused(model: nn.Module, batch: Any) -> None:
     for p, gradient, version in zip(parameters, before.gradients, before.versions, strict=True):
         if p.grad is None or p.grad is not gradient() or _version(p) != version:
             return
-    if not _equal(before.values, _few_numbers(list(map(local_part, parameters)))):
+    if not _equal(before.values, _ends_of(parameters)):
         return
     gradients = [local_part(p.grad) for p in parameters if p.grad is not None]
     finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
@@ -92,7 +92,7 @@ def note_filled(model: nn.Module, batch: Any) -> None:
     _filled[model] = _Filled(
         [ref(p.grad) for p in parameters if p.grad is not None],
         [_version(p) for p in parameters],
-        _few_numbers(list(map(local_part, parameters))),
+        _ends_of(parameters),
         _few_numbers(batch),
         _steps[0],
     )
@@ -100,6 +100,11 @@ def note_filled(model: nn.Module, batch: Any) -> None:
 
 def _trainable(model: nn.Module) -> list[nn.Parameter]:
     return [p for p in model.parameters() if p.requires_grad]
+
+
+def _ends_of(parameters: list[nn.Parameter]) -> list[Tensor]:
+    """Numbers of the first and the last parameter, at least one of which an update changes."""
+    return _few_numbers([local_part(p) for p in (*parameters[:1], *parameters[-1:])])
 
 
 def _few_numbers(batch: Any) -> list[Tensor]:
