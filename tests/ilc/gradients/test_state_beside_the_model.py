@@ -419,3 +419,14 @@ def test_a_queue_that_another_thread_fills_is_left_alone() -> None:
         stop.set()
         thread.join()
     assert trainer.queue == list(range(made))
+
+
+def test_a_refusal_names_what_may_do_the_harm() -> None:
+    loss_fn = WithBaseline()
+
+    def counted(outputs: Tensor, targets: Tensor) -> Tensor:
+        CALLS["n"] += 1
+        return loss_fn(outputs, targets)
+
+    with pytest.raises(UserError, match=r"loss_fn\.loss_fn\.baseline or the global variable CALLS\['n'\],"):
+        backward(nn.Linear(D, 2), counted, *batch(), AndMask(0.5), "sequential")

@@ -19,6 +19,8 @@ from ilc.objectives import ObjectiveFunction
 
 _ENOUGH = 3
 """So often the loss and global variables are looked at, although flags and numbers change with each step."""
+_MOST_NAMES = 3
+"""How many changed values a refusal names when the trial does not show which of them does harm."""
 _QUESTION = "whether a pass changes anything, even if no other pass reads it"
 """Its key also says whether an environment has several examples: with one, a mean may hide a change."""
 
@@ -94,7 +96,8 @@ def no_state_between_environments(
         if not conclusive:  # A buffer that every pass changes would be refused in a later step anyway.
             culprit = _first_buffer(model, changed)
         if culprit is not None:
-            raise UserError(_message(f"model.{culprit}" if culprit else changed[0], model.training))
+            what = f"model.{culprit}" if culprit else " or ".join(changed[:_MOST_NAMES])
+            raise UserError(_message(what, model.training))
     after.restore()
     if conclusive:
         known[question] = True
