@@ -38,6 +38,17 @@ def test_a_row_per_run_and_a_row_per_evaluation(tmp_path: Path) -> None:
     assert list(curves["test/accuracy"][:2]) == [0.1, 0.2]
 
 
+def test_a_column_that_a_run_has_no_value_for_is_empty(tmp_path: Path) -> None:
+    make_run(tmp_path / "a", "mean", 0)
+    make_run(tmp_path / "b", "and_mask", 0)
+    config = yaml.safe_load((tmp_path / "b" / "config.yaml").read_text())
+    config["aggregator"]["rescale"] = True
+    (tmp_path / "b" / "config.yaml").write_text(yaml.safe_dump(config))
+    runs, _ = export_runs([tmp_path], ["aggregator.rescale"])
+    rescale = dict(zip(runs.aggregator, runs["aggregator.rescale"], strict=True))
+    assert rescale["and_mask"] is True and rescale["mean"] is None
+
+
 def test_an_unfinished_run_is_an_error_that_names_it(tmp_path: Path) -> None:
     make_run(tmp_path / "a", "mean", 0)
     make_run(tmp_path / "b", "mean", 1, done=False)
