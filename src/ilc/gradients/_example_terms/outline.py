@@ -75,7 +75,7 @@ def example_axes(nodes: list[Node], n: int, other: Outline) -> Axes | None:
     return axes
 
 
-def examples_meet(axes: Axes, nodes: list[Node], other: Outline) -> bool:
+def examples_meet(nodes: list[Node], n: int, other: Outline) -> bool | None:
     """Whether an operation that has lost the examples' axis stands above one that has it.
 
     A mean over the examples is one. What it adds may be zero for the examples at hand, as in
@@ -83,10 +83,16 @@ def examples_meet(axes: Axes, nodes: list[Node], other: Outline) -> bool:
     examples. Operations that only choose rows, as for the experts of a mixture, bring no examples together.
 
     Args:
-        axes: from ``example_axes``.
-        nodes: the operations of one pass.
-        other: the outline of the pass with which it was compared.
+        nodes: the operations of a pass of ``n`` examples.
+        n: the number of these examples.
+        other: the outline of a pass of another number.
+
+    Returns:
+        None if the other pass had other operations, so that nothing can be compared.
     """
+    axes = example_axes(nodes, n, other)
+    if axes is None:
+        return None
     has = {node: any(axis is not None for axis in own) for node, own in axes.items()}
     return any(
         _shapes(node) == shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -96,7 +96,7 @@ def put_back(container: Any, contents: dict[Any, Any]) -> None:
         if container.with_values:
             container.of._buffers.update(contents)
     elif isinstance(container, Closure):
-        for name, cell in zip(container.of.__code__.co_freevars, container.of.__closure__ or (), strict=True):
+        for name, cell in _cells(container):
             if name in contents:
                 cell.cell_contents = contents[name]
     elif isinstance(container, Globals):
@@ -193,8 +193,12 @@ def _parameters(container: Parameters) -> Iterator[tuple[str, Any]]:
                 yield key, p
 
 
+def _cells(container: Closure) -> Iterator[tuple[str, CellType]]:
+    return zip(container.of.__code__.co_freevars, container.of.__closure__ or (), strict=True)
+
+
 def _closed_over(container: Closure) -> Iterator[tuple[str, Any]]:
-    for name, cell in zip(container.of.__code__.co_freevars, container.of.__closure__ or (), strict=True):
+    for name, cell in _cells(container):
         try:
             yield name, cell.cell_contents
         except ValueError:  # Not filled yet.

@@ -13,13 +13,13 @@ from torch.autograd.graph import Node
 from ilc.gradients._example_terms.outline import (
     SHOWS_SHAPES,
     Outline,
-    example_axes,
     examples_meet,
     operations,
 )
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.held_values import nearly_equal
+from ilc.gradients._trials.trial_parameters import trained_layers
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.by_layers import losses_of_environments
 from ilc.objectives import ObjectiveFunction
@@ -47,7 +47,7 @@ def environments_mix(
             outputs.append(output)
 
     passes.reset()  # It would also take back hooks.
-    handles = [layer.register_forward_hook(keep, prepend=True) for layer in _trained(model)]
+    handles = [layer.register_forward_hook(keep, prepend=True) for layer in trained_layers(model)]
     try:
         with buffers_untouched(model):
             found = outputs_of(model, inputs.clone().flatten(0, 1))
@@ -81,8 +81,7 @@ def _examples_meet(model: nn.Module, inputs: Values, nodes: list[Node], passes: 
     passes.reset()
     with buffers_untouched(model):
         other = Outline.of(operations(outputs_of(model, fewer.flatten(0, 1))), fewer.shape[:2].numel())
-    axes = example_axes(nodes, n, other)
-    return axes is None or examples_meet(axes, nodes, other)
+    return examples_meet(nodes, n, other) is not False
 
 
 def _rows_reach_the_first(model: nn.Module, inputs: Values, outputs: Tensor, passes: TrialPasses) -> bool:
@@ -98,7 +97,7 @@ def _rows_reach_the_first(model: nn.Module, inputs: Values, outputs: Tensor, pas
         return torch.cat([output[:n], _LARGE * output[n:]])
 
     passes.reset()  # It would also take back hooks.
-    handles = [layer.register_forward_hook(enlarge, prepend=True) for layer in _trained(model)]
+    handles = [layer.register_forward_hook(enlarge, prepend=True) for layer in trained_layers(model)]
     try:
         with buffers_untouched(model), torch.no_grad():
             again = outputs_of(model, inputs.clone().flatten(0, 1))
@@ -106,12 +105,6 @@ def _rows_reach_the_first(model: nn.Module, inputs: Values, outputs: Tensor, pas
         for handle in handles:
             handle.remove()
     return not nearly_equal(outputs.detach()[:n], again[:n])
-
-
-def _trained(model: nn.Module) -> list[nn.Module]:
-    return [
-        layer for layer in model.modules() if any(p.requires_grad for p in layer.parameters(recurse=False))
-    ]
 
 
 _MOVES = re.compile("Index|Gather|Scatter|Sort|Topk|Take|MaskedSelect|Roll")

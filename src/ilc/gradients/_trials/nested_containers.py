@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 from ilc.gradients._trials.containers import Attributes, Buffers, Closure, Globals, Parameters
 
 _NOT_A_USERS = {"torch", "builtins", *sys.stdlib_module_names}
+_NOT_A_PROGRAMS = {*_NOT_A_USERS, "ilc"}
 _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
 _LONGEST = 10_000
 """A longer list is data, which no pass writes."""
@@ -71,12 +72,12 @@ def is_of_a_program(function: FunctionType) -> bool:
     Libraries keep caches in global variables, which nobody else should put back.
     """
     root = (function.__module__ or "").partition(".")[0]
-    return root not in {*_NOT_A_USERS, "ilc"} and not _INSTALLED.search(function.__code__.co_filename)
+    return root not in _NOT_A_PROGRAMS and not _INSTALLED.search(function.__code__.co_filename)
 
 
 def classes_of(kind: type) -> list[type]:
     """A class and its bases, without those of PyTorch and of Python itself."""
-    return [base for base in kind.__mro__ if base.__module__.partition(".")[0] not in {*_NOT_A_USERS, "ilc"}]
+    return [base for base in kind.__mro__ if base.__module__.partition(".")[0] not in _NOT_A_PROGRAMS]
 
 
 def methods_of(kind: type) -> Iterator[FunctionType]:

@@ -13,13 +13,13 @@ from torch.utils._pytree import tree_leaves
 from ilc.gradients._example_terms.outline import (
     SHOWS_SHAPES,
     Outline,
-    example_axes,
     examples_meet,
     operations,
 )
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.trial_parameters import trained_layers
 from ilc.gradients._trials.trial_passes import DRAWS, TrialPasses, buffers_untouched
 from ilc.objectives import ObjectiveFunction
 
@@ -38,7 +38,7 @@ def layer_that_reaches_others(
     length follows their number holds the examples. If the model has other operations when all pass, all
     pass and then one more. The name is empty if only the operations show that examples meet.
     """
-    names = {layer: name for name, layer in model.named_modules() if _is_trained(layer)}
+    names = trained_layers(model)
 
     def in_two_passes(counts: tuple[int, int], draws: int) -> tuple[str | None, list[str]]:
         """The layer, and the names of the operations."""
@@ -47,9 +47,8 @@ def layer_that_reaches_others(
         )
         found = next((name for name in names.values() if name in one.layers & other.layers), None)
         if found is None and SHOWS_SHAPES:
-            outline = Outline.of(other.nodes, counts[1])
-            axes = example_axes(one.nodes, counts[0], outline)
-            found = "" if axes is not None and examples_meet(axes, one.nodes, outline) else None
+            meet = examples_meet(one.nodes, counts[0], Outline.of(other.nodes, counts[1]))
+            found = "" if meet else None
         return found, one.names
 
     found, few = in_two_passes(_FEW, DRAWS)
@@ -83,10 +82,6 @@ class _Pass(NamedTuple):
     layers: set[str]
     nodes: list[Node]
     names: list[str]
-
-
-def _is_trained(layer: nn.Module) -> bool:
-    return any(p.requires_grad for p in layer.parameters(recurse=False))
 
 
 def _reached(

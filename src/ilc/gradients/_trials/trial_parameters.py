@@ -54,6 +54,15 @@ def nudged_parameters(model: nn.Module, seed: int) -> Iterator[None]:
         yield
 
 
+def trained_layers(model: nn.Module) -> dict[nn.Module, str]:
+    """The layers with trainable parameters of their own, each with its name."""
+    return {
+        layer: name
+        for name, layer in model.named_modules()
+        if any(p.requires_grad for p in layer.parameters(recurse=False))
+    }
+
+
 def _trainable(model: nn.Module) -> list[nn.Parameter]:
     return [p for p in model.parameters() if p.requires_grad and not p.is_complex()]
 
