@@ -98,23 +98,44 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> TrainCommand:
-    """Runs ``src/train.py`` as a program in this process, which has torch loaded; in an empty folder."""
+def program_here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> TrainCommand:
+    """Runs a file as a program in this process, which has torch loaded."""
 
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        monkeypatch.chdir(tmp_path)
+    def command(path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
-        monkeypatch.setattr(sys, "argv", [TRAIN, *arguments])
+        monkeypatch.setattr(sys, "argv", [path, *arguments])
+        monkeypatch.setattr(sys, "path", list(sys.path))
         capfd.readouterr()
         status = 0
         try:
-            runpy.run_path(TRAIN, run_name="__main__")
+            runpy.run_path(path, run_name="__main__")
         except SystemExit as end:
             status = int(end.code or 0)
         finally:
             torch.use_deterministic_algorithms(False)
         output, errors = capfd.readouterr()
         return subprocess.CompletedProcess(arguments, status, output, errors)
+
+    return command
+
+
+@pytest.fixture
+def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program_here: TrainCommand) -> TrainCommand:
+    """Runs ``src/train.py`` as a program in this process, which has torch loaded; in an empty folder."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(tmp_path)
+        return program_here(TRAIN, *arguments)
+
+    return command
+
+
+@pytest.fixture
+def script_here(root: Path, program_here: TrainCommand) -> TrainCommand:
+    """Runs a script in this process, which has torch loaded; for mistakes that end before training."""
+
+    def command(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return program_here(str(root / "scripts" / f"{name}.py"), *arguments)
 
     return command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,21 +14,12 @@ Script = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def script(root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Script:
+def script(script_here: Callable[..., subprocess.CompletedProcess[str]]) -> Script:
     """Runs a script in this process; gives its status and its errors."""
 
     def command(name: str, *arguments: str) -> tuple[int, str]:
-        path = str(root / "scripts" / f"{name}.py")
-        monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
-        monkeypatch.setattr(sys, "argv", [path, *arguments])
-        monkeypatch.setattr(sys, "path", list(sys.path))
-        capfd.readouterr()
-        status = 0
-        try:
-            runpy.run_path(path, run_name="__main__")
-        except SystemExit as end:
-            status = int(end.code or 0)
-        return status, capfd.readouterr().err
+        done = script_here(name, *arguments)
+        return done.returncode, done.stderr
 
     return command
 

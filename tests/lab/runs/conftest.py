@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import runpy
 import subprocess
 import sys
 import time
@@ -44,30 +43,6 @@ def script(root: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             timeout=120,
             env=environment,
         )
-
-    return command
-
-
-@pytest.fixture
-def script_here(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a script in this process, which has torch loaded; for mistakes that end before training."""
-
-    def command(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        path = str(root / "scripts" / f"{name}.py")
-        monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
-        monkeypatch.setattr(sys, "argv", [path, *arguments])
-        capfd.readouterr()
-        status = 0
-        try:
-            runpy.run_path(path, run_name="__main__")
-        except SystemExit as end:
-            status = int(end.code or 0)
-        finally:
-            torch.use_deterministic_algorithms(False)
-        output, errors = capfd.readouterr()
-        return subprocess.CompletedProcess(arguments, status, output, errors)
 
     return command
 
