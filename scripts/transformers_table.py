@@ -20,9 +20,9 @@ def main() -> None:
     from lab.configuration.command_line import command_parser
 
     command_parser(__doc__).parse_args()
-    from hugging_face.packages import import_packages
+    from lab.machine.transformers_import import import_transformers
 
-    import_packages()
+    import_transformers("this table")
     from hugging_face import page
     from hugging_face.comparison import cells
     from hugging_face.models import MODELS

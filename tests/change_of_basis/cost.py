@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hugging_face.packages import import_packages
 from ilc import AndMask
 from ilc.gradients import backward
 from ilc.lora import product_basis
+from lab.machine.transformers_import import import_transformers
 
 WORDS, N = 1000, 32
 
@@ -34,7 +34,7 @@ class Classifier(nn.Module):
 
 def bert_with_lora() -> Classifier:
     """BERT with 4 layers of width 256, LoRA of rank 8 on queries and values, in single precision."""
-    import_packages()
+    import_transformers("--cost")
     import peft
     import transformers
 

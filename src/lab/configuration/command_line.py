@@ -18,7 +18,7 @@ from ilc.errors import UserError
 from lab.configuration.groups import CONF, GROUPS_WITHOUT_KEY, foreign_option
 from lab.configuration.keys import unknown_key
 from lab.configuration.missing_groups import missing_group
-from lab.configuration.yaml_slip import yaml_slip
+from lab.configuration.yaml_slip import encoding_slip, yaml_slip
 from lab.machine.stop_signals import listening
 from lab.terminal.output import unbreakable_output
 
@@ -68,6 +68,8 @@ def _is_a_users(error: BaseException) -> bool:
     """Whether the user caused an error: a UserError, an error of the system, or one that Hydra raised."""
     if isinstance(error, (UserError, HydraException, OmegaConfBaseException, YAMLError, OSError)):
         return True
+    if encoding_slip(error) is not None:
+        return True
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -104,6 +106,8 @@ def readable(error: BaseException) -> str:
             return str(link)
         if isinstance(link, YAMLError):
             return yaml_slip(link)
+        if (said := encoding_slip(link)) is not None:
+            return said
     for link in chain:
         if isinstance(link, OmegaConfBaseException) and link.parent_node is not None:
             return _unknown_key(link)

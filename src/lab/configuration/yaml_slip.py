@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
 from yaml import MarkedYAMLError, YAMLError
 from yaml.reader import ReaderError
 
@@ -21,3 +24,23 @@ def yaml_slip(error: YAMLError) -> str:
             "delete it"
         )
     return f"a config file is not YAML ({' '.join(str(error).split())}): {remedy}"
+
+
+def encoding_slip(error: BaseException) -> str | None:
+    """One line that names the file and the line of a byte that is not UTF-8. None for any other error."""
+    if not isinstance(error, UnicodeDecodeError):
+        return None
+    # The error does not name the file. The function of Hydra that was reading it still has it open.
+    trace, path = error.__traceback__, None
+    while trace is not None:
+        file = trace.tb_frame.f_locals.get("f")
+        path = Path(file.name) if isinstance(file, io.TextIOWrapper) else path
+        trace = trace.tb_next
+    if path is None:
+        return None
+    try:
+        path.read_bytes().decode()
+    except UnicodeDecodeError as found:
+        line = found.object[: found.start].count(b"\n") + 1
+        return f"{path}, line {line}, has a byte that is not UTF-8: save the file as UTF-8"
+    return None

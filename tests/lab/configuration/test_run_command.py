@@ -64,14 +64,31 @@ def test_ctrl_c(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     assert script("change_of_basis") == (130, "Interrupted. Run the same command again to continue.\n")
 
 
-@pytest.mark.parametrize("command", [("transformers_table",), ("change_of_basis", "--cost")])
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        (("transformers_table",), "this table"),
+        (("change_of_basis", "--cost"), "--cost"),
+        (("benchmark", "transformers"), "the measurement transformers"),
+    ],
+)
 def test_a_package_that_is_not_installed(
-    command: tuple[str, ...], script: Script, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], asked: str, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     status, errors = script(*command)
     assert (status, errors.count("\n")) == (1, 1)
-    assert errors.startswith("Error: this needs transformers, which is not installed: run pip install '")
+    assert errors.startswith(f"Error: {asked} needs transformers, which is not installed: run pip install '")
+
+
+def test_an_experiment_whose_package_is_not_installed(
+    train: Callable[..., subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    done = train("experiment=lora_domains")
+    message = "Error: experiment=lora_domains needs transformers, which is not installed: run pip install '"
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,20 @@ def test_in_an_experiment(slip: str, sweep: tuple[str, ...], train: TrainCommand
     assert not (tmp_path / "outputs").exists()
 
 
+@pytest.mark.parametrize("before", ["", "# a long file\n" * 2000])
+def test_a_file_that_is_not_utf_8(before: str, train: TrainCommand, tmp_path: Path) -> None:
+    path = tmp_path / "experiment" / "mine.yaml"
+    path.parent.mkdir()
+    path.write_bytes((EXPERIMENT + before + "name: caf\xe9\n").encode("latin-1"))
+    done = train(f"hydra.searchpath=[file://{tmp_path}]", "experiment=mine")
+    line = 4 + before.count("\n")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"Error: {path}, line {line}, has a byte that is not UTF-8: save the file as UTF-8\n"
+    )
+    assert not (tmp_path / "outputs").exists()
+
+
 def test_in_settings_of_a_search(
     train: TrainCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from lab.experiments.cost.transformer import LENGTH, TOKENS, Transformer
-from lab.machine.torchvision_import import import_torchvision
+from lab.machine.transformers_import import import_transformers
 from lab.models import MLP, FastResNet, ResNet18
 
 
@@ -81,8 +81,12 @@ WORKLOADS: dict[str, Workload] = {
 
 
 def of_transformers() -> dict[str, Workload]:
-    """Return the networks of ``hugging_face``, which need the extra ``transformers``."""
-    import_torchvision()  # Before transformers, which imports it where it is installed.
+    """Return the networks of ``hugging_face``, which need the extra ``transformers``.
+
+    Raises:
+        UserError: transformers or peft is not installed.
+    """
+    import_transformers("the measurement transformers")
     from lab.experiments.cost import hugging_face  # It imports this module.
 
     return hugging_face.WORKLOADS

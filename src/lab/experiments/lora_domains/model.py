@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lab.experiments.lora_domains.data import SIZE, pretraining_examples
-from lab.machine.torchvision_import import import_torchvision
+from lab.machine.transformers_import import import_transformers
 
 WIDTH = 32
 
@@ -27,6 +27,9 @@ class PretrainedLora(nn.Module):
         rank: the rank of the LoRA modules.
         pretraining_steps: the number of steps of pretraining, each with all images.
         pretraining_lr: the learning rate of Adam.
+
+    Raises:
+        UserError: transformers or peft is not installed.
     """
 
     def __init__(
@@ -38,7 +41,7 @@ class PretrainedLora(nn.Module):
         pretraining_lr: float = 3e-3,
     ) -> None:
         super().__init__()
-        import_torchvision()  # Before transformers, which imports it where it is installed.
+        import_transformers("experiment=lora_domains")
         import peft
         from transformers import BertConfig, BertModel
 

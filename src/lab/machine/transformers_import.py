@@ -1,4 +1,4 @@
-"""The packages that the models come from. They take seconds to import, and need an extra."""
+"""transformers and peft, which need an extra and take seconds to import."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from ilc.errors import UserError
 from lab.machine.torchvision_import import import_torchvision
 
 
-def import_packages() -> None:
+def import_transformers(asked: str) -> None:
     """Import transformers and peft.
+
+    Args:
+        asked: what needs them, as the user would name it, for the message.
 
     Raises:
         UserError: one of them is not installed.
@@ -23,5 +26,5 @@ def import_packages() -> None:
             if error.name != name:
                 raise
             raise UserError(
-                f"this needs {name}, which is not installed: run {install_command('transformers')}"
+                f"{asked} needs {name}, which is not installed: run {install_command('transformers')}"
             ) from error
