@@ -103,6 +103,7 @@ PLACES = {
     "tests/lab/runs/pool/cluster/test_local.py",
     "src/lab/files/sealed.py torch.load": WEIGHTS_ONLY,
     "src/lab/machine/torchvision_import.py import_module": OF_THE_PROJECT,
+    "src/lab/machine/transformers_import.py import_module": OF_THE_PROJECT,
 }
 
 
