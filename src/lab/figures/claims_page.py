@@ -6,7 +6,7 @@ from lab.figures.claims import Claim, anchor, at_a_glance
 from lab.figures.holm import LEVEL
 from lab.figures.pages import wrapped
 from lab.figures.rule_dates import dates_of
-from lab.figures.verdicts import FEWEST
+from lab.figures.verdicts import ELSEWHERE, FEWEST
 
 HEAD = f"""# Claims
 
@@ -30,15 +30,16 @@ in that file. Tests feed each rule made-up numbers for each outcome that it can 
 | undecided | The runs do not tell: they are too few, they differ too much, or none can decide. |
 | pending | Runs that decide it are still missing. |
 
-- **Several comparisons.** The comparisons of one claim share a level of {LEVEL:g} by Holm's method,
-  where a rule tests. Intervals are 95 % intervals and stand alone. Nothing is corrected across
-  claims.
+- **Several comparisons.** Where a rule tests, the comparisons of one verdict share a level of {LEVEL:g}
+  by Holm's method. A claim that is judged at several settings has a verdict at each of them.
+  Nothing is corrected across settings or across claims. A test is one-sided where the source says
+  that something is larger, and two-sided elsewhere. Intervals are 95 % intervals and stand alone.
 - **Few seeds.** Rules that count seeds decide nothing with fewer than {FEWEST}.
 - **The paper's setting** is the data, network, number of steps and options that the source states.
-  Where the paper leaves something open, it is the authors' code, and a choice of ours counts only
-  beside it. So a claim on the spirals is judged with the two revolutions that we chose, with the
-  three of the code, and with three and the code's first weights. Without runs at three it is
-  reproduced in part at most.
+  Where the paper leaves something open, it is the authors' code. A claim on the spirals is judged
+  with three revolutions and the first weights of this code, with three revolutions and PyTorch's
+  first weights, and with the two revolutions that we chose. What holds at some of these settings
+  alone is reproduced in part.
 - **Findings of ours** are what no source claims. They hold, hold in part or do not hold, and the
   README counts them apart.
 """
@@ -52,6 +53,11 @@ AGAINST = """
 These statements of the sources did not come out:
 """
 
+AT_OTHER_SETTINGS = """
+These did not come out at the setting of the authors' code. They count as "in part" because at
+another setting they did, at least partly:
+"""
+
 
 def page(collected: dict[str, list[Claim]]) -> str:
     """Return the text of ``docs/claims.md``.
@@ -62,6 +68,7 @@ def page(collected: dict[str, list[Claim]]) -> str:
     every = [claim for claims in collected.values() for claim in claims]
     parts = [HEAD, FIRST + "\n" + _list([claim for claim in every if claim.warning])]
     parts += [AGAINST[1:] + "\n" + _list([c for c in every if c.kind in ("not reproduced", "refuted")])]
+    parts += [AT_OTHER_SETTINGS[1:] + "\n" + _list([c for c in every if c.verdict.startswith(ELSEWHERE)])]
     for title, claims in collected.items():
         parts += [f"## {title}\n", at_a_glance(claims).to_markdown(index=False) + "\n"]
         parts += [_block(claim) for claim in claims]

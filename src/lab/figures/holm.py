@@ -1,4 +1,4 @@
-"""Holm's correction, for the comparisons that together decide one claim."""
+"""Holm's correction, for the comparisons that together decide one verdict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from math import isnan
 
 LEVEL = 0.05
-"""The two-sided significance level of all comparisons of a claim together."""
+"""The significance level of all comparisons of a verdict together.
+
+A test is one-sided where the source says that something is larger, and two-sided elsewhere."""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -18,7 +20,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     "A simple sequentially rejective multiple test procedure", 1979).
 
     Args:
-        p_values: n p values of one claim, which may depend on each other. One that is not a number stays so
+        p_values: n p values of one verdict, which may depend on each other. One that is not a number stays so
             and counts among the n.
     """
     corrected = [0.0] * len(p_values)

@@ -27,6 +27,10 @@ FEWEST = 3
 """With fewer seeds than this nothing is decided by counting seeds."""
 
 
+ELSEWHERE = "in part: not reproduced with"
+"""How a verdict of ``at_settings`` begins if the statement fails at the first setting, the authors'."""
+
+
 def kind_of(verdict: str) -> str:
     """Return the kind as which a verdict counts, one of ``KINDS`` or ``HOLDS``.
 
@@ -70,7 +74,7 @@ def at_settings(verdicts: Mapping[str, str]) -> str:
 
 
 def significant(p_values: Sequence[float]) -> list[bool]:
-    """Return which of the comparisons of one claim are significant together, by Holm's correction.
+    """Return which of the comparisons of one verdict are significant together, by Holm's correction.
 
     A p value that is not a number is never significant.
     """

@@ -110,7 +110,8 @@ def test_play(text: str, root: Path) -> None:
     }
     others = play[play.method.isna()].set_index("player").success_rate
     assert (
-        f"solve {words[MASK][0]} % of 300 unseen levels (mask, five seeds, {words[MASK][1]}), "
+        "the students of the best configuration on the first five seeds solve "
+        f"{words[MASK][0]} % of 300 unseen levels (mask, {words[MASK][1]}), "
         f"{words['adam'][0]} % (Adam, {words['adam'][1]}) and {words[UNMASKED][0]} % (mask's settings "
         f"without it, {words[UNMASKED][1]}). All play the same levels. The expert solves "
         f"{tenths(others['expert'])} %, random play {tenths(others['random play'])} %"

@@ -12,6 +12,7 @@ from lab.experiments.irm.claims.authors_protocol import Mean
 from lab.experiments.irm.claims.cue import Accuracies
 from lab.experiments.irm.claims.stability import AT_ONCE, PLAIN_FIRST
 from lab.experiments.irm.results import OUTCOMES, PUBLISHED
+from lab.figures.verdicts import kind_of
 
 RIGHT = [1.0, 1.0, 0.0, 0.0]
 ON_AVERAGE = "in part: the four weights are the expected ones on average, not in every seed"
@@ -20,13 +21,14 @@ ON_AVERAGE = "in part: the four weights are the expected ones on average, not in
 @pytest.mark.parametrize(
     ("theirs", "ours", "expected"),
     [
-        ([RIGHT, [1.04, 0.96, 0.04, 0.0]], [RIGHT], "reproduced"),
-        ([[1.06, 1, 0, 0], [0.94, 1, 0, 0]], [[9.0] * 4], ON_AVERAGE),
-        ([[9.0, 9, 9, 9], [9.1, 9, 9, 9]], [RIGHT], "in part: with our steps"),
-        ([[9.0, 9, 9, 9], [9.1, 9, 9, 9]], [[0.0, 0, 9, 9]], "not reproduced"),
-        # The means are .2 off with a standard error of .3.
-        ([[1.5, 1, 0, 0], [0.9, 1, 0, 0]], [[0.0, 0, 9, 9]], "undecided"),
-        ([], [[0.0, 0, 9, 9]], "undecided"),
+        ([RIGHT, RIGHT, [1.04, 0.96, 0.04, 0.0]], [RIGHT] * 3, "reproduced"),
+        ([[1.06, 1, 0, 0], [0.94, 1, 0, 0], RIGHT], [[9.0] * 4] * 3, ON_AVERAGE),
+        ([[9.0, 9, 9, 9], [9.1, 9, 9, 9], [9.0] * 4], [RIGHT] * 3, "in part: with our steps"),
+        ([[9.0, 9, 9, 9], [9.1, 9, 9, 9], [9.0] * 4], [[0.0, 0, 9, 9]] * 3, "not reproduced"),
+        # The means are .2 off with a standard error of .17.
+        ([[1.5, 1, 0, 0], [0.9, 1, 0, 0], [1.2, 1, 0, 0]], [[0.0, 0, 9, 9]] * 3, "undecided"),
+        ([RIGHT, RIGHT], [RIGHT, RIGHT], "undecided: 2 seeds"),
+        ([], [[0.0, 0, 9, 9]] * 3, "undecided: 0 seeds"),
     ],
 )
 def test_the_weights(theirs: list[list[float]], ours: list[list[float]], expected: str) -> None:
@@ -63,6 +65,7 @@ def test_the_authors_table(changed: dict[str, tuple[float, float]], expected: st
 )
 def test_settings_without_test_data(leaving: int, room: float, expected: str) -> None:
     assert colored.verdict(leaving, 20, room) == expected
+    assert colored.verdict(min(leaving, 2), 2, room) == "undecided: 2 seeds"
 
 
 @pytest.mark.parametrize(
@@ -70,13 +73,20 @@ def test_settings_without_test_data(leaving: int, room: float, expected: str) ->
     [
         (20, "reproduced"),
         (16, "reproduced"),
-        (11, "undecided"),
+        (11, "in part: 11 of 20 seeds"),
         (3, "in part: 3 of 20 seeds"),
         (0, "not reproduced"),
     ],
 )
 def test_the_slow_ramp(passing: int, expected: str) -> None:
     assert slow_ramp.ramp(passing, 20) == expected
+
+
+def test_more_passing_seeds_are_never_a_worse_verdict() -> None:
+    found = [kind_of(slow_ramp.ramp(passing, 20)) for passing in range(21)]
+    order = ["not reproduced", "in part", "reproduced"]
+    assert sorted(found, key=order.index) == found and set(found) == set(order)
+    assert slow_ramp.ramp(2, 2) == "undecided: 2 seeds"
 
 
 @dataclass(frozen=True)
@@ -105,9 +115,10 @@ def test_beginning_as_plain_training(case: Case) -> None:
 
     groups = ((AT_ONCE, case.early), (PLAIN_FIRST, case.late))
     found = {name: shares(*of) for names, of in groups for name in names}
-    assert stability.begins_plain(found).startswith(case.expected)
+    assert stability.begins_plain(found, 3).startswith(case.expected)
+    assert stability.begins_plain(found, 2) == "undecided"
     del found[AT_ONCE[0]]
-    assert stability.begins_plain(found) == "undecided"
+    assert stability.begins_plain(found, 3) == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -122,5 +133,6 @@ def test_beginning_as_plain_training(case: Case) -> None:
     ],
 )
 def test_cows_and_camels(at: dict[float, Accuracies], expected: str) -> None:
-    assert cue.verdict({0.0: Accuracies(0.9, 0.8, 0.8), **at}).startswith(expected)
-    assert cue.verdict(at) == "undecided"
+    assert cue.verdict({0.0: Accuracies(0.9, 0.8, 0.8), **at}, 3).startswith(expected)
+    assert cue.verdict({0.0: Accuracies(0.9, 0.8, 0.8), **at}, 2).startswith("undecided")
+    assert cue.verdict(at, 3) == "undecided"

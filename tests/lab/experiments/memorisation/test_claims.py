@@ -161,13 +161,17 @@ def noisy(
     plain: tuple[float, float, float],
     masked: tuple[float, float, float],
     pending: Sequence[Mapping[str, object]] = (),
+    rise: float = 1e-6,
 ) -> Claim:
-    """The claim on runs with these values of wrong labels fitted, test accuracy at its peak, at the end."""
+    """The claim on runs with these values of wrong labels fitted, test accuracy at its peak, at the end.
+
+    ``rise`` is what each epoch adds to the mask's test accuracy.
+    """
     rows = []
     for aggregator, lr, (wrong, peak, end) in (("mean", 1e-3, plain), ("and_mask", 5e-3, masked)):
         for seed in SEEDS:
             for epoch in EPOCHS:
-                test = peak if epoch == 20 else end
+                test = (peak if epoch == 20 else end) + (rise * epoch if aggregator == "and_mask" else 0)
                 rows.append(
                     {
                         "aggregator": aggregator,
@@ -284,6 +288,15 @@ def test_the_words_of_a_verdict(
 )
 def test_what_differs_from_the_papers_setting(source: str, width: int, expected: str) -> None:
     assert limits(pd.DataFrame({"data_source": [source], "model.width": [width]})) == expected
+
+
+def test_the_source_asks_for_a_steady_rise(tmp_path: Path) -> None:
+    (tmp_path / "rising").mkdir()
+    rising = noisy(tmp_path / "rising", (0.9, 0.7, 0.6), (0.03, 0.7, 0.7))
+    flat = noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7), rise=0)
+    assert (rising.verdict, flat.verdict) == (GOOD, PARTLY)
+    assert "rises from each quarter to the next in 3 of 3 seeds" in rising.ours
+    assert "rises from each quarter to the next in 0 of 3 seeds" in flat.ours
 
 
 def test_every_rate_has_a_row(tmp_path: Path) -> None:

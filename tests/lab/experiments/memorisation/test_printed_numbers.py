@@ -124,10 +124,12 @@ def test_what_to_expect(text: str, root: Path) -> None:
     assert f"On all 50,000 images the mask holds {words}" in text
     parameters = masked.groupby("model.width").parameters.first()
     wide = 50_000 / parameters[16]
-    assert f"fits {all_images[2][0]:.1f} % at {wide:.2f} images per parameter" in text
-    narrow = of(4, 2400)
-    words = f"width 4 fits {narrow[0]:.0f} to {narrow[-1]:.0f} % at {2400 / parameters[4]:.2f}"
-    assert words in text
+    assert f"width 16 fits {all_images[2][0]:.1f} % with {wide:.2f} (80 epochs)" in text
+    narrow, many = of(4, 4800), 4800 / parameters[4]
+    words = (
+        f"width 4 fits {narrow[0]:.0f} to {narrow[-1]:.0f} % with {many:.2f} images per parameter (40 epochs)"
+    )
+    assert words in text and many > wide and narrow[0] > all_images[2][0]
 
 
 def test_other_methods(text: str, root: Path) -> None:

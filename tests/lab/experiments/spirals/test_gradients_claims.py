@@ -22,6 +22,7 @@ from lab.experiments.spirals.unanimous import tables_of
 from lab.models import KaimingMLP
 
 RISING, FALLING, FLAT = (0.4, 0.6, 0.8), (0.9, 0.7, 0.5), (0.9, 0.9, 0.9)
+GONE = (0.9, 0.7, 0.4)
 Levels = tuple[float, ...]
 
 
@@ -65,20 +66,20 @@ def _write(folder: Path, mechanism: Levels, everywhere: Levels, first_layer: Lev
 @pytest.mark.parametrize(
     ("mechanism", "everywhere", "first_layer", "left", "expected"),
     [
-        (RISING, FALLING, FALLING, (0.9, 0.7), ["reproduced"] * 3),
+        (RISING, GONE, FALLING, (0.9, 0.7), ["reproduced"] * 3),
         (
             RISING,
             FLAT,
             FALLING,
             (0.7, 0.9),
-            ["reproduced", "reproduced", "in part: in the first layer, not at threshold 1"],
+            ["reproduced", "reproduced", "in part: it falls in the first layer, not at threshold 1"],
         ),
         (
             FALLING[::-1],
             FLAT,
             FLAT,
             (0.9, 0.7),
-            ["in part: at another value", "reproduced", "in part: at threshold 1"],
+            ["in part: at another value", "reproduced", "in part: the mechanism leads at threshold 1"],
         ),
         (FALLING, FLAT, FLAT, (0.7, 0.9), ["in part: in 0 of 4", "not reproduced", "not reproduced"]),
     ],

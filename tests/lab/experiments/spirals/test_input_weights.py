@@ -53,6 +53,7 @@ def test_the_seeds_decide(l1: list[float], weaker: int, kind: str, tmp_path: Pat
     (claim,) = claims(tmp_path)
     assert claim.kind == kind
     smaller = sum(value < 0.2 for value in l1)
-    assert f"L1 1e-6 in {smaller} and {weaker} of 10 seeds" in claim.ours
+    assert f"smaller with L1 1e-6 in {smaller} of 10 seeds and with L2 1e-5 in 10 of 10 seeds." in claim.ours
+    assert f"weaker with L1 1e-6 in {weaker} of 10 seeds and with L2 1e-5 in 10 of 10 seeds." in claim.ours
     assert f"L1 1e-6 in {weaker} of 10 seeds and L2 1e-5 in 10 of 10 seeds with 2 revolutions" in claim.number
     assert len(draw(tmp_path).axes) == 4

@@ -31,7 +31,7 @@ CASES: list[tuple[Callable[[], str], str]] = [
     (lambda: baselines_rule([False, False], [0.51, 0.52], 0.01), "reproduced"),
     (
         lambda: baselines_rule([True, False], [0.55, 0.5], 0.04),
-        "in part: 1 of 2 are above chance, by at most 4.0 points",
+        "not reproduced: 1 of 2 are above chance, by at most 4.0 points",
     ),
     (
         lambda: baselines_rule([True, True], [0.55, 0.56], 0.05),
@@ -91,14 +91,24 @@ CASES: list[tuple[Callable[[], str], str]] = [
     (lambda: mechanism_rule([0.4, 0.5, 0.8], 0.5, 10, 10), "in part: not the XOR-mask"),
     (lambda: mechanism_rule([0.4, 0.5, 0.3], 0.2, 2, 10), "not reproduced"),
     (lambda: mechanism_rule([0.4, 0.8], 0.2, 2, 2), "undecided: 2 networks"),
-    (lambda: shortcut_rule((10, 10), (10, 10), 150, 200), "reproduced"),
-    (lambda: shortcut_rule((9, 10), (0, 10), 100, 200), "in part: in the whole network"),
-    (lambda: shortcut_rule((5, 10), (9, 10), 150, 200), "in part: in the first layer and at threshold 1"),
-    (lambda: shortcut_rule((5, 10), (5, 10), 150, 200), "in part: at threshold 1"),
-    (lambda: shortcut_rule((5, 10), (9, 10), 50, 200), "in part: in the first layer, not at threshold 1"),
-    (lambda: shortcut_rule((5, 10), (5, 10), 50, 200), "not reproduced"),
-    (lambda: shortcut_rule((5, 10), (5, 10), 105, 200), "undecided: threshold 1 is open"),
-    (lambda: shortcut_rule((10, 10), (10, 10), 2, 2), "undecided: 2 networks"),
+    (lambda: shortcut_rule((10, 10), (10, 10), 9, 150, 200), "reproduced"),
+    (
+        lambda: shortcut_rule((10, 10), (10, 10), 8, 150, 200),
+        "in part: it falls in the whole network and the mechanism leads at threshold 1",
+    ),
+    (lambda: shortcut_rule((9, 10), (0, 10), 9, 100, 200), "in part: it falls in the whole network"),
+    (
+        lambda: shortcut_rule((5, 10), (9, 10), 0, 150, 200),
+        "in part: it falls in the first layer and the mechanism leads at threshold 1",
+    ),
+    (lambda: shortcut_rule((5, 10), (5, 10), 0, 150, 200), "in part: the mechanism leads at threshold 1"),
+    (
+        lambda: shortcut_rule((5, 10), (9, 10), 0, 50, 200),
+        "in part: it falls in the first layer, not at threshold 1",
+    ),
+    (lambda: shortcut_rule((5, 10), (5, 10), 0, 50, 200), "not reproduced"),
+    (lambda: shortcut_rule((5, 10), (5, 10), 0, 105, 200), "undecided: threshold 1 is open"),
+    (lambda: shortcut_rule((10, 10), (10, 10), 10, 2, 2), "undecided: 2 networks"),
     (lambda: weights_rule({"L1": 10, "L2": 10}, {"L1": 10, "L2": 10}, 10), "reproduced"),
     (
         lambda: weights_rule({"L1": 10, "L2": 10}, {"L1": 10, "L2": 8}, 10),

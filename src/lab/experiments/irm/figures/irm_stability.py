@@ -40,6 +40,7 @@ def draw(results: Path) -> Figure:
     panels = list(grid.flat)
     for axes in panels[len(schedules) :]:
         axes.remove()
+    left = min(0.4, runs["train/accuracy"].min() - 0.05)
     for axes, schedule in zip(panels, schedules, strict=False):
         axes.add_patch(Rectangle((0.7, 0.6), 0.3, 0.4, color=OUTCOME_COLORS["success"], alpha=0.12, lw=0))
         for kind in OUTCOMES:
@@ -52,7 +53,7 @@ def draw(results: Path) -> Figure:
         axes.set_title(SCHEDULES[schedule].replace(": ", ":\n") + f"\nn = {n}", fontsize=9)
         axes.set_xlabel("train accuracy")
         axes.tick_params(labelbottom=True)
-        axes.set_xlim(0.4, 1.0)
+        axes.set_xlim(left, 1.0)
         axes.set_xticks([0.5, 0.7, 0.9])
         axes.set_ylim(0.0, 0.85)
     for axes in grid[:, 0]:

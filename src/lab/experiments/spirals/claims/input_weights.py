@@ -18,6 +18,7 @@ from lab.experiments.spirals.settings import (
     TWO,
 )
 from lab.figures.claims import Claim
+from lab.figures.style import median_and_range
 from lab.figures.verdicts import at_settings, significant
 
 TABLES = {AUTHORS: INPUT_WEIGHTS_OF_AUTHORS, TWO: INPUT_WEIGHTS, THREE: INPUT_WEIGHTS_OF_THREE}
@@ -27,6 +28,8 @@ LABELS = {
     THREE: {"l1": "L1 1e-6", "l2": "L2 1e-4"},
 }
 """The regularisers of each setting, which are those of its searches' best trials."""
+LEARNED = 0.6
+"""Below this training accuracy a network has learned nothing; chance is 0.5."""
 Counts = dict[str, int]
 
 
@@ -118,16 +121,22 @@ def _words(
     each = "; ".join(
         f"{named[name]}: weights on the mechanism {_range(table.mechanism_rms)}, weights on the shortcuts "
         f"{_range(table.shortcut_rms)}, strength of tuned neurons {_range(table.tuned_to_shortcuts)}, "
-        f"training accuracy {100 * table['train/accuracy'].median():.0f} %"
+        f"training accuracy {median_and_range(table['train/accuracy'])} %"
         for name, table in of.items()
     )
     n = len(of["none"])
-    pairs = ", ".join(
-        f"{label} in {count} and {tuned[label]} of {n} seeds" for label, count in smaller.items()
+    weights, neurons = (
+        " and ".join(f"with {label} in {count} of {n} seeds" for label, count in counts.items())
+        for counts in (smaller, tuned)
     )
+    idle = [
+        f"{count} of {n} seeds with {label} learn nothing, and count here too"
+        for name, label in labels.items()
+        if (count := int((of[name]["train/accuracy"] < LEARNED).sum()))
+    ]
     return (
-        f"W{where[1:]}: {each}. The weights on the shortcuts, and then the tuned neurons, are weaker than "
-        f"without a regulariser with {pairs}."
+        f"W{where[1:]}: {each}. Compared with no regulariser, the weights on the shortcuts are smaller "
+        f"{weights}. The tuned neurons are weaker {neurons}.{''.join(f' {one}.' for one in idle)}"
     )
 
 
