@@ -36,7 +36,7 @@ def claims(results: Path) -> list[Claim]:
             top, height = highest_median(kept)
             between = (
                 f" (the highest median is {height:.3f} at {top:g})"
-                if height > kept.iloc[:, 0].median() and top != kept.columns[-1]
+                if height > kept.iloc[:, 0].median() and top != float(kept.columns[-1])
                 else ""
             )
             parts.append(
