@@ -28,8 +28,10 @@ def test_agreement(within: int, run: int, published: int, verdict: str) -> None:
     ("lost", "seeds", "verdict"),
     [
         ({"1s": 0.34, "3s": 1.2}, 10, "holds"),
-        ({"1s": 0.1, "3s": 1.2}, 10, "in part: on 3s"),
-        ({"1s": 0.1, "3s": -0.2}, 10, "does not hold"),
+        ({"1s": 0.18, "3s": 0.8}, 10, "in part: on 3s, a part of it on 1s"),
+        ({"1s": -0.1, "3s": 1.2}, 10, "in part: on 3s"),
+        ({"1s": 0.1, "3s": 0.2}, 10, "in part: a part of it on 1s and 3s"),
+        ({"1s": -0.1, "3s": -0.2}, 10, "does not hold"),
         ({"1s": 0.34, "3s": 1.2}, 2, "undecided: 2 seeds"),
     ],
 )
