@@ -38,6 +38,9 @@ class RuleDate(NamedTuple):
 
 
 TODAY = "2026-11-26"
+SOURCES_IMAGES = (
+    "it is of 2026-11-26; the number of images became the source's when two of these runs had ended, and "
+)
 FEW_SEEDS_ALONE = (
     "it is of 2026-11-26, before the runs; since 2026-11-28 a verdict on fewer than three seeds is undecided"
 )
@@ -69,14 +72,12 @@ DATES = {
     "irm/slow_ramp": RuleDate(
         "2026-11-28",
         AFTER,
-        "it is of 2026-11-26; the number of images became the source's when two of these runs had ended, and "
-        'after all runs a share near a half became "in part", which was "undecided"',
+        f'{SOURCES_IMAGES}after all runs a share near a half became "in part", which was "undecided"',
     ),
     "irm/stability": RuleDate(
         "2026-11-28",
         AFTER,
-        "it is of 2026-11-26; the number of images became the source's when two of these runs had ended, and "
-        "a verdict on fewer than three seeds became undecided after all of them",
+        f"{SOURCES_IMAGES}a verdict on fewer than three seeds became undecided after all of them",
     ),
     "linear_unit_tests/published_table": RuleDate(TODAY),
     "linear_unit_tests/rotation": RuleDate(

@@ -41,6 +41,7 @@ def claims(results: Path) -> list[Claim]:
     train = ", ".join(f"{t:g}: {100 * chosen['train/accuracy'].median():.0f}" for t, chosen in of.items())
     tests = {t: chosen["test/accuracy"].median() for t, chosen in of.items() if t > PASSED_BY_ARITHMETIC}
     best = max(tests, key=lambda t: tests[t], default=None)
+    seeds = min((len(chosen) for chosen in of.values()), default=0)
     claim = Claim(
         short="A mask over examples drops a strong cue",
         claim="In the problem of cows and camels a cue, the grass, agrees with the label in 80 % of the "
@@ -50,7 +51,7 @@ def claims(results: Path) -> list[Claim]:
         "so grass cannot be the cow.",
         ours="Here digits stand for cows and colours for grass. In the test set the colour agrees with the "
         f"label in {100 * AGREES['test']:.0f} % of the examples. Test accuracy in % by threshold: {each}. "
-        f"The numbers are medians and ranges over n = {min(len(chosen) for chosen in of.values())} seeds. "
+        f"The numbers are medians and ranges over n = {seeds} seeds. "
         f"Median training accuracy in % by threshold: {train}. A prediction by the digit only is right in "
         f"{100 * digit_alone(COWS):.0f} % of the test examples, and one by the colour only in "
         f"{100 * AGREES['test']:.0f} %. The data are {data_sources(cows)}."
@@ -70,7 +71,6 @@ def claims(results: Path) -> list[Claim]:
         )
         for threshold, chosen in of.items()
     }
-    seeds = min((len(chosen) for chosen in of.values()), default=0)
     return [judged(claim, verdict(at, seeds), results, STUDY)]
 
 

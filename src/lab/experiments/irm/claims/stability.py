@@ -37,11 +37,12 @@ def claims(results: Path) -> list[Claim]:
         for name in SCHEDULES
         if len(chosen := runs[runs.schedule == name])
     }
+    seeds = runs.groupby("schedule").seed.nunique()
     ours = number = ""
     if shares:
         each = "; ".join(f"{name}: {_words(share)}" for name, share in shares.items())
         ours = (
-            f"The outcomes by schedule are: {each}. There are {_seeds(runs)} each. The data are "
+            f"The outcomes by schedule are: {each}. There are {_seeds(seeds)} each. The data are "
             f"{data_sources(runs)}."
         )
     if set(shares) == set(SCHEDULES):
@@ -61,8 +62,8 @@ def claims(results: Path) -> list[Claim]:
         number=number,
         verdict="",
     )
-    seeds = int(runs.groupby("schedule").seed.nunique().min()) if shares else 0
-    return [judged(claim, begins_plain(shares, seeds), results, STABILITY, ANOTHER_NETWORK)]
+    fewest = int(seeds.min()) if shares else 0
+    return [judged(claim, begins_plain(shares, fewest), results, STABILITY, ANOTHER_NETWORK)]
 
 
 def begins_plain(shares: dict[str, dict[str, float]], seeds: int) -> str:
@@ -104,7 +105,6 @@ def _words(share: dict[str, float]) -> str:
     return ", ".join(f"{100 * share[kind]:.0f} % {word}" for kind, word in kinds.items())
 
 
-def _seeds(runs: pd.DataFrame) -> str:
-    seeds = runs.groupby("schedule").seed.nunique()
+def _seeds(seeds: pd.Series) -> str:
     least, most = int(seeds.min()), int(seeds.max())
     return f"n = {least} {f'to {most} ' if most > least else ''}seeds"

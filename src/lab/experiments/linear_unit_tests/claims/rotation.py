@@ -81,11 +81,9 @@ def rotation_rule(lost: Mapping[str, float], seeds: int) -> str:
     some = [problem for problem, share in lost.items() if 0 < share < MUCH]
     if len(much) == len(lost):
         return "holds"
-    parts = [
-        f"on {' and '.join(much)}" if much else "",
-        f"a part of it on {' and '.join(some)}" if some else "",
-    ]
-    return f"in part: {', '.join(filter(None, parts))}" if any(parts) else "does not hold"
+    parts = [f"on {' and '.join(much)}"] if much else []
+    parts += [f"a part of it on {' and '.join(some)}"] if some else []
+    return f"in part: {', '.join(parts)}" if parts else "does not hold"
 
 
 def _errors(table: pd.DataFrame) -> Errors:

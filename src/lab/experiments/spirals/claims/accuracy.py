@@ -80,8 +80,7 @@ def baselines_rule(above: list[bool], upper: list[float], excess: float) -> str:
     if not count:
         wide = sum(end >= CHANCE + NEAR for end in upper)
         return f"undecided: the intervals of {wide} of {n} are too wide" if wide else "reproduced"
-    words = f"{count} of {n} are above chance, by at most {100 * excess:.1f} points"
-    return f"not reproduced: {words}"
+    return f"not reproduced: {count} of {n} are above chance, by at most {100 * excess:.1f} points"
 
 
 def _masks(tests: dict[Setting, Tests], rest: str) -> Claim:

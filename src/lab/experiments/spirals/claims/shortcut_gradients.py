@@ -27,29 +27,18 @@ def claims(results: Path) -> list[Claim]:
     verdicts, words, numbers = {}, [], []
     for setting in SETTINGS:
         rows, unanimous = rows_at(results, setting), read_unanimous(results, setting)
-        falls, parts, halved = [], [], 0
-        for name, label in PARTS.items():
-            masked = rows[(rows.parameters == name) & (rows["mask"] == "and_mask")]
-            kept = in_all_networks(masked, "shortcut_correlation")
-            falls.append(_falls(kept))
-            halved = halved if falls[1:] else _falls(kept, MOST)[0]
-            top, height = highest_median(kept)
-            between = (
-                f" (the highest median is {height:.3f} at {top:g})"
-                if height > kept.iloc[:, 0].median() and top != float(kept.columns[-1])
-                else ""
-            )
-            parts.append(
-                f"{ends(kept)}{between} for {label}, and lower at the second threshold in {falls[-1][0]} of "
-                f"{falls[-1][1]} networks"
-            )
-        verdicts[setting.words] = shortcut_rule(
-            falls[0], falls[1], halved, unanimous.larger, unanimous.measured
-        )
+        masked = rows[rows["mask"] == "and_mask"]
+        kept = {
+            name: in_all_networks(masked[masked.parameters == name], "shortcut_correlation") for name in PARTS
+        }
+        overall, first = (_falls(kept[name]) for name in PARTS)
+        halved, _ = _falls(kept["all"], MOST)
+        verdicts[setting.words] = shortcut_rule(overall, first, halved, unanimous.larger, unanimous.measured)
         numbers.append(f"{unanimous.larger} of {unanimous.measured} {setting.words}")
         words.append(
             f"{setting.words.capitalize()} the median correlation with the shortcuts' gradient is "
-            f"{'; '.join(parts)}. {_at_one(unanimous)}"
+            f"{'; '.join(_over_thresholds(kept[name], label) for name, label in PARTS.items())}. "
+            f"{_at_one(unanimous)}"
         )
     return [
         Claim(
@@ -91,19 +80,28 @@ def shortcut_rule(
     left = sure and ahead > measured / 2
     if left and halved >= ALMOST_ALL * overall[1]:
         return "reproduced"
-    falls = (
-        "it falls in the whole network" if everywhere else "it falls in the first layer" if in_first else ""
-    )
-    parts = [falls, "the mechanism leads at threshold 1" if left else ""]
-    if any(parts):
-        rest = ", not at threshold 1" if sure and not left else ""
-        return f"in part: {' and '.join(filter(None, parts))}{rest}"
+    where = "whole network" if everywhere else "first layer"
+    parts = [f"it falls in the {where}"] if everywhere or in_first else []
+    parts += ["the mechanism leads at threshold 1"] if left else []
+    if parts:
+        return f"in part: {' and '.join(parts)}{', not at threshold 1' if sure and not left else ''}"
     return "not reproduced" if sure else "undecided: threshold 1 is open"
 
 
 def _falls(kept: pd.DataFrame, share: float = 1.0) -> tuple[int, int]:
     """Return in how many networks less than a share is left at the last threshold, and how many there are."""
     return int((kept.iloc[:, -1] < share * kept.iloc[:, 0]).sum()), len(kept)
+
+
+def _over_thresholds(kept: pd.DataFrame, label: str) -> str:
+    """Return in words how the correlation changes from the lowest to the highest threshold."""
+    (lower, n), (top, height) = _falls(kept), highest_median(kept)
+    between = (
+        f" (the highest median is {height:.3f} at {top:g})"
+        if height > kept.iloc[:, 0].median() and top != float(kept.columns[-1])
+        else ""
+    )
+    return f"{ends(kept)}{between} for {label}, and lower at the second threshold in {lower} of {n} networks"
 
 
 def _at_one(unanimous: Unanimous) -> str:
