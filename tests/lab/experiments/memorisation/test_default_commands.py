@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 
 RANDOM, NOISE = "experiment=cifar_random_labels", "experiment=cifar_label_noise"
-EIGHT_MINUTES = 480
-"""On two cores that do nothing else. Measured there: 5:12, with plain steps of 45 ms on one thread."""
+EIGHT_MINUTES, PLAIN_STEP = 480, 0.045
+"""Seconds of the whole command on two cores that do nothing else, where a plain step on one thread takes 45 ms.
+
+Measured there: 5:12. A slower machine has as many plain steps as that one.
+"""
 BESIDE_OTHER_TESTS = 1.5
 """Here a run has one thread, and the other core does other tests."""
 
 
 def last(root: Path, folder: Path, *overrides: str) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
     command = [sys.executable, str(root / "src" / "train.py"), *overrides]
     # No data lies in the empty folder, and nothing is to be asked for over a network.
     own = ["dataset.source=embedded", f"data_dir={folder}", "threads=1", "logger=none"]
@@ -29,11 +33,19 @@ def last(root: Path, folder: Path, *overrides: str) -> dict[str, Any]:
     return found
 
 
+def seconds_of_a_plain_step(root: Path, folder: Path) -> float:
+    """On this machine as it is now. Five and eight epochs have the same two evaluations, which drop out."""
+    plain = (RANDOM, "aggregator.agreement_threshold=0")
+    short, long = (last(root, folder / str(n), *plain, f"trainer.max_epochs={n}") for n in (5, 8))
+    return (long["wall_seconds"] - short["wall_seconds"]) / (long["step"] - short["step"])
+
+
 @pytest.mark.slow
 def test_the_mask_holds_random_labels(root: Path, tmp_path: Path) -> None:
     found = last(root, tmp_path, RANDOM)
     assert 0.15 <= found["train/accuracy"] <= 0.45
-    assert found["wall_seconds"] < BESIDE_OTHER_TESTS * EIGHT_MINUTES
+    slower = max(1.0, seconds_of_a_plain_step(root, tmp_path) / PLAIN_STEP)
+    assert found["wall_seconds"] < BESIDE_OTHER_TESTS * EIGHT_MINUTES * slower
 
 
 @pytest.mark.slow
