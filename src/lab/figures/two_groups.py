@@ -1,4 +1,4 @@
-"""The difference of the means of two groups of seeds, and the probability of such a difference by chance."""
+"""The difference of two groups of seeds, alone or in pairs, and the probability of it by chance."""
 
 from __future__ import annotations
 
@@ -39,6 +39,18 @@ def welch(ours: ArrayLike, others: ArrayLike) -> Difference:
         part**2 / (len(values) - 1) for part, values in zip(parts, (one, other), strict=True)
     )
     return Difference(value, float(2 * t.sf(abs(value) / error, freedom)))
+
+
+def paired(differences: ArrayLike) -> Difference:
+    """Test the differences of at least two pairs, such as one pair for each seed (a paired t test).
+
+    Differences without any spread differ from 0 if their value does.
+    """
+    values = np.asarray(differences, float)
+    value, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    if error <= 1e-12 * abs(values).max():
+        return Difference(value, float(value == 0))
+    return Difference(value, float(2 * t.sf(abs(value) / error, len(values) - 1)))
 
 
 def signs(differences: Sequence[Difference]) -> list[int]:

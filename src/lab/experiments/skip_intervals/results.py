@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -46,9 +47,9 @@ def made(results: Path) -> list[str]:
     return [name for name in DOMAINS if _path(results, name, "runs").exists() and len(runs(results, name))]
 
 
-def unfinished(results: Path, domain: str) -> str:
-    """Return how many runs of a domain are done, in words; empty if all are."""
-    return progress_in_words(_path(results, domain, "runs"))
+def unfinished(results: Path, domain: str, compared: Callable[[str], bool]) -> str:
+    """Return how many runs of the compared methods are done, in words; empty if all are."""
+    return progress_in_words(_path(results, domain, "runs"), lambda table: table[table.method.map(compared)])
 
 
 def runs(results: Path, domain: str) -> pd.DataFrame:

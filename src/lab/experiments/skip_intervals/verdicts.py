@@ -55,7 +55,7 @@ def saves(against: Mapping[str, Against], limit: str = "") -> str:
     Args:
         against: the differences from each fixed step, by its name.
         limit: how our setting differs from the thesis's, in words. With a limit, what is reproduced is so in
-            part.
+            part, and what holds in part names it.
     """
     every = signs([difference for pair in against.values() for difference in pair])
     pairs = dict(zip(against, zip(every[::2], every[1::2], strict=True), strict=True))
@@ -69,7 +69,7 @@ def saves(against: Mapping[str, Against], limit: str = "") -> str:
         return reproduced(limit)
     if holds:
         rest = f", not against {_listed(fails)}" if fails else ""
-        return f"in part: against {_listed(holds)}{rest}"
+        return f"in part: against {_listed(holds)}{rest}{f'; {limit}' if limit else ''}"
     return f"not reproduced: not against {_listed(fails)}" if fails else "undecided"
 
 

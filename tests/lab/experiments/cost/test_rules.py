@@ -11,36 +11,43 @@ FLAT, FALLING, GROWING = [1.2, 1.3, 1.1], [4.9, 2.7, 1.3], [3.0, 9.0, 36.0]
 
 
 @pytest.mark.parametrize(
-    ("by_environments", "by_examples", "memory", "exact", "verdict"),
+    ("by_environments", "by_examples", "memory", "elsewhere", "exact", "verdict"),
     [
-        (FLAT, FLAT, 1.1, 1.4, "reproduced"),
+        (FLAT, FLAT, 1.1, 1.2, 1.4, "reproduced"),
         (
             [2.0, 2.1],
             FALLING,
             1.1,
+            1.2,
             57.0,
-            "in part: linear, but 1.30 to 4.90 times a plain pass, and 57 times with exact votes of examples "
-            "under BatchNorm",
+            "in part: linear on a perceptron, but 1.30 to 4.90 times a plain pass, 57 times with exact votes "
+            "of examples under BatchNorm, and up to 1.2 times the memory on other networks",
         ),
         (
             FLAT,
             FLAT,
             1.1,
-            57.0,
-            "in part: linear, but 1.10 to 1.30 times a plain pass, and 57 times with exact votes of examples "
-            "under BatchNorm",
+            3.1,
+            1.4,
+            "in part: linear on a perceptron, but 1.10 to 1.30 times a plain pass, 1 times with exact votes of "
+            "examples under BatchNorm, and up to 3.1 times the memory on other networks",
         ),
-        (GROWING, FALLING, 1.1, 57.0, "in part: linear only in space"),
-        (FLAT, GROWING, 1.1, 57.0, "in part: linear only in space"),
-        (FLAT, FALLING, 4.0, 57.0, "in part: linear only in time"),
-        (GROWING, FALLING, 4.0, 57.0, "not reproduced"),
-        ([1.0], FALLING, 1.1, 57.0, "undecided: one size tells nothing about growth"),
+        (GROWING, FALLING, 1.1, 1.2, 57.0, "in part: linear only in space"),
+        (FLAT, GROWING, 1.1, 1.2, 57.0, "in part: linear only in space"),
+        (FLAT, FALLING, 4.0, 1.2, 57.0, "in part: linear only in time"),
+        (GROWING, FALLING, 4.0, 1.2, 57.0, "not reproduced"),
+        ([1.0], FALLING, 1.1, 1.2, 57.0, "undecided: one size tells nothing about growth"),
     ],
 )
 def test_complexity(
-    by_environments: list[float], by_examples: list[float], memory: float, exact: float, verdict: str
+    by_environments: list[float],
+    by_examples: list[float],
+    memory: float,
+    elsewhere: float,
+    exact: float,
+    verdict: str,
 ) -> None:
-    assert complexity_rule(by_environments, by_examples, memory, exact) == verdict
+    assert complexity_rule(by_environments, by_examples, memory, elsewhere, exact) == verdict
 
 
 @pytest.mark.parametrize(

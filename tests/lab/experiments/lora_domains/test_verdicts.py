@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from lab.experiments.lora_domains.claims.masks import p_value, verdicts
+from lab.experiments.lora_domains.claims.masks import verdicts
 from lab.figures.mean_interval import mean_interval
+from lab.figures.two_groups import paired
 
 NOTHING = [0.1, -0.1, 0.2, -0.2, 0.05]
 
@@ -19,7 +20,7 @@ def test_each_outcome() -> None:
 
 def test_comparisons_share_the_level() -> None:
     close = [6.0, 10, 2, 12, 3]
-    assert 0.05 / 3 < p_value(close) < 0.05
+    assert 0.05 / 3 < paired(close).p_value < 0.05
     assert verdicts([close]) == ["holds"]
     assert verdicts([close, NOTHING, NOTHING])[0] == "undecided: the seeds differ too much"
 
@@ -27,6 +28,6 @@ def test_comparisons_share_the_level() -> None:
 def test_p_value_and_interval_agree() -> None:
     at_the_edge = [1.0, 3, 2, 5, -1.2]
     low, high = mean_interval(at_the_edge)
-    assert (low < 0 < high) == (p_value(at_the_edge) > 0.05)
+    assert (low < 0 < high) == (paired(at_the_edge).p_value > 0.05)
     shifted = [value - low for value in at_the_edge]
-    assert abs(p_value(shifted) - 0.05) < 1e-9
+    assert abs(paired(shifted).p_value - 0.05) < 1e-9

@@ -15,8 +15,12 @@ from lab.figures.verdicts import kind_of
 SURE, OPEN = 0.001, 0.4
 
 
-def compared(**ratios: tuple[float, float]) -> dict[str, Comparison]:
-    return {name.replace("_", " "): Comparison(*values) for name, values in ratios.items()}
+MORE, LESS = [(0.5, SURE), (0.9, SURE)], [(2.0, SURE), (1.1, SURE)]
+"""The ratios with two dampings, and their p values."""
+
+
+def compared(**ratios: list[tuple[float, float]]) -> dict[str, list[Comparison]]:
+    return {name: [Comparison(*values) for values in of] for name, of in ratios.items()}
 
 
 CASES: list[tuple[Callable[[], str], str]] = [
@@ -52,22 +56,28 @@ CASES: list[tuple[Callable[[], str], str]] = [
     ),
     (lambda: regression_rule({"AND-mask": 10, "geometric mean": 3}, 20), "not reproduced"),
     (lambda: regression_rule({"AND-mask": 2, "geometric mean": 2}, 2), "undecided: 2 seeds"),
-    (lambda: consistency_rule(compared(here=(0.5, SURE), there=(0.9, SURE))), "reproduced"),
+    (lambda: consistency_rule(compared(here=MORE, there=MORE)), "reproduced"),
     (
-        lambda: consistency_rule(compared(here=(0.65, 0.02), there=(7.2, SURE))),
-        "in part: mixed, more consistent here (0.65 times), less there (7.2 times)",
+        lambda: consistency_rule(compared(here=MORE, there=LESS)),
+        "in part: more consistent on here; less consistent on there",
     ),
     (
-        lambda: consistency_rule(compared(here=(0.65, SURE), there=(0.9, OPEN))),
-        "in part: more consistent here (0.65 times)",
+        lambda: consistency_rule(compared(here=MORE, there=[(0.9, OPEN), (0.9, OPEN)])),
+        "in part: more consistent on here; open on there",
+    ),
+    # One damping is not enough, and neither are two that say the opposite.
+    (
+        lambda: consistency_rule(compared(here=LESS, there=[(0.6, SURE), (0.5, OPEN)])),
+        "not reproduced: less consistent on here; open on there",
     ),
     (
-        lambda: consistency_rule(compared(here=(2.0, SURE), there=(0.9, OPEN))),
-        "not reproduced: less consistent here (2.0 times)",
+        lambda: consistency_rule(compared(here=LESS, there=[(0.6, SURE), (1.5, SURE)], far=LESS)),
+        "not reproduced: less consistent on here, far; open on there",
     ),
+    # Comparisons share the level.
     (
-        lambda: consistency_rule(compared(here=(0.65, 0.03), there=(0.9, OPEN))),
-        "undecided: no difference is significant",
+        lambda: consistency_rule(compared(here=[(0.6, 0.03), (0.6, 0.03)])),
+        "undecided: no difference is significant with each damping",
     ),
 ]
 

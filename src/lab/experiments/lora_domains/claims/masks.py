@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t
 
 from lab.experiments.lora_domains.results import accuracies
 from lab.figures.claims import Claim
 from lab.figures.mean_interval import mean_interval
+from lab.figures.two_groups import paired
 from lab.figures.verdicts import FEWEST, significant
 
 BAND = 5.0
@@ -57,10 +58,10 @@ def claims(results: Path) -> list[Claim]:
                 paper="",
                 ours=f"The test accuracies are {percent[one]} and {percent[other]} %. The difference is "
                 f"{np.mean(own):+.2f} points, with a 95 % interval of {low:+.2f} to {high:+.2f} (paired t, n "
-                f"= {len(own)} seeds). Plain LoRA has {percent['plain']} %, the model that is not fine-tuned "
-                f"{percent['not_fine_tuned']} %, and the oracle {percent['random_codes']} %. The data are "
-                "digits of scikit-learn. Each method had eight trials, and a held-out domain chose the best "
-                "one.",
+                f"= {len(own)} seeds; the three findings share one level). Plain LoRA has "
+                f"{percent['plain']} %, the model that is not fine-tuned {percent['not_fine_tuned']} %, and "
+                f"the oracle {percent['random_codes']} %. The data are digits of scikit-learn. Each method "
+                "had eight trials, and a held-out domain chose the best one.",
                 number=f"{np.mean(own):+.2f} points",
                 verdict=said,
                 finding=True,
@@ -79,7 +80,7 @@ def verdicts(differences: Sequence[Sequence[float]]) -> list[str]:
     Args:
         differences: for each comparison the differences of test accuracy in points, one for each seed.
     """
-    sure = significant([p_value(own) for own in differences])
+    sure = significant([paired(own).p_value if len(own) >= FEWEST else math.nan for own in differences])
     return [_verdict(own, is_sure) for own, is_sure in zip(differences, sure, strict=True)]
 
 
@@ -94,14 +95,3 @@ def _verdict(differences: Sequence[float], is_significant: bool) -> str:
     if mean_interval(differences)[1] < BAND:
         return f"does not hold: less than {BAND:g} points"
     return "undecided: the seeds differ too much"
-
-
-def p_value(differences: Sequence[float]) -> float:
-    """Return the two-sided p value of a paired t test; NaN for fewer than two values."""
-    n = len(differences)
-    if n < 2:
-        return float("nan")
-    error = np.std(differences, ddof=1) / np.sqrt(n)
-    if error == 0:
-        return float(np.mean(differences) == 0)
-    return float(2 * t.sf(abs(np.mean(differences)) / error, n - 1))
