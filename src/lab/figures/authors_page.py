@@ -18,8 +18,9 @@ FORMULA = "python scripts/make_figures.py verdicts"
 HEAD = f"""# What we would tell the authors
 
 `make figures` makes this page from the [claims](claims.md). It leaves out the claims that are
-reproduced without a limit, and findings of ours. The commands below a claim make its data: a study
-continues from the committed rows. This command computes all claims anew and trains nothing:
+reproduced without a limit, and findings of ours. The commands below a claim make the files that
+its rule reads: a study continues from the committed rows. This command computes all claims anew and
+trains nothing:
 
 ```
 {FORMULA}

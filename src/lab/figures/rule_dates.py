@@ -86,7 +86,9 @@ DATES = {
         "2026-11-28", AFTER, "since this day the lower ends of the intervals decide, and not the means"
     ),
     "lora_domains/masks": RuleDate(TODAY, TODAY),
-    "memorisation/random_labels": RuleDate("2026-11-25", "2026-11-25", WAITS),
+    "memorisation/random_labels": RuleDate(
+        "2026-11-25", "2026-11-25", f"{WAITS}; with GroupNorm no run is committed yet"
+    ),
     "memorisation/true_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
     "memorisation/wrong_labels": RuleDate(
         "2026-11-28",

@@ -29,8 +29,8 @@ FLAT, FALLING, GROWING = [1.2, 1.3, 1.1], [4.9, 2.7, 1.3], [3.0, 9.0, 36.0]
             1.1,
             3.1,
             1.4,
-            "in part: linear on a perceptron, but 1.10 to 1.30 times a plain pass, 1 times with exact votes of "
-            "examples under BatchNorm, and up to 3.1 times the memory on other networks",
+            "in part: linear on a perceptron, but 1.10 to 1.30 times a plain pass, 1 times with exact votes "
+            "of examples under BatchNorm, and up to 3.1 times the memory on other networks",
         ),
         (GROWING, FALLING, 1.1, 1.2, 57.0, "in part: linear only in space"),
         (FLAT, GROWING, 1.1, 1.2, 57.0, "in part: linear only in space"),

@@ -95,8 +95,8 @@ def complexity_rule(
         return "reproduced"
     return (
         f"in part: linear on a perceptron, but {min(ratios):.2f} to {max(ratios):.2f} times a plain pass, "
-        f"{exact:.0f} times with exact votes of examples under BatchNorm, and up to {elsewhere:.1f} times the "
-        "memory on other networks"
+        f"{exact:.0f} times with exact votes of examples under BatchNorm, and up to {elsewhere:.1f} times "
+        "the memory on other networks"
     )
 
 

@@ -66,7 +66,8 @@ def claims(results: Path) -> list[Claim]:
             f"{', '.join(map(str, sorted(set(runs.n_train))))} examples the student of a learned teacher is "
             f"above the student of the same teacher, frozen, in {ahead.ahead.sum()} of {len(ahead)} pairs. "
             f"The larger game has {_described(whole)}, with n = {whole.groupby('row').seed.nunique().min()}. "
-            f"There the best test accuracy in % is, by method: {_shown(there)}.",
+            f"There the best test accuracy in % is, by method: {_shown(there)}. The answer "
+            f"'dead' for every board is right in about {100 * MAJORITY:.0f} %.",
             reading="which fixed teacher is meant.",
             number=f"{100 * learned[top].median():.0f} % with a learned teacher, "
             f"{100 * best['no_teacher'].median():.0f} % without a teacher",
@@ -100,7 +101,8 @@ def verdict(
         return "in part: a frozen teacher is better"
     place = "" if learns_there else ", in a smaller game"
     if min(frozen) == 0:
-        return f"in part: better than no teacher{place}; open against a frozen one"
+        sure = f"sure for {frozen.count(1)} of {len(frozen)}" if max(frozen) else "not sure"
+        return f"in part: better than no teacher{place}; {sure} against frozen ones"
     if not learns_there:
         return "in part: only in a smaller game"
     return reproduced(limit)

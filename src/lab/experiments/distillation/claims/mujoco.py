@@ -15,7 +15,7 @@ from lab.figures.verdicts import reproduced
 BAR = 0.75
 """The bound on the distilled error relative to the best error without a teacher. In the thesis this ratio
 is 0.59 (and 0.49 relative to plain training)."""
-LIMIT = "with a reduced teacher"
+LIMIT = "with a reduced teacher, settings not searched"
 WITHOUT = ("no_teacher", "auxiliary")
 
 

@@ -42,7 +42,8 @@ def claims(results: Path) -> list[Claim]:
         ),
         Claim(
             short="Plain training relies on the consequences Z",
-            claim="In the linear example plain training relies on Z, the consequences of the label.",
+            claim="In the linear example plain training relies on Z, the consequences of the label: it "
+            "learns the weights of the explainer.",
             paper=_paper("mean"),
             ours=_ours(theirs["mean"], _weights(ours, "mean")),
             number=f"weights of {_weights(ours, 'mean')[:, 2:].mean():.3f} on Z",

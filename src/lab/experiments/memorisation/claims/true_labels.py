@@ -11,7 +11,7 @@ from lab.experiments.memorisation.by_threshold import (
     open_claim,
     was_prevented,
 )
-from lab.experiments.memorisation.results import curves_of, pending, runs_of
+from lab.experiments.memorisation.results import NOISE, curves_of, pending, runs_of
 from lab.experiments.memorisation.verdicts import (
     CHANCE,
     SAME,
@@ -69,7 +69,7 @@ def _true_labels(results: Path) -> Claim:
         f"in % is {median_and_range(test[0.0])} at threshold 0 and {median_and_range(test[small].dropna())} "
         f"at {small:g}. It is at most two points lower in {in_seeds(kept)}. Plain training gains some "
         f"accuracy over chance, and the median with the mask gains {100 * gained:.0f} % of that. The numbers "
-        f"are medians and ranges over {about_seeds(runs)}",
+        f"are medians and ranges over {about_seeds(runs[runs[NOISE] == 0])}",
         number=f"{100 * test[small].median():.1f} % test accuracy at threshold {small:g}",
         verdict=verdict(
             true_labels_rule(bool(kept.all()), float(gained)), len(kept), limits(runs), unfinished
@@ -113,7 +113,7 @@ def _test_beside_train(results: Path) -> Claim:
         f"accuracy loses at most two points more than training accuracy in {in_seeds(slower)}. We look for "
         "thresholds at which test accuracy is at least twice chance and training accuracy is within "
         f"{100 * SAME:.0f} points of it. These are: {where}. The numbers are medians over "
-        f"{about_seeds(runs)}",
+        f"{about_seeds(runs[runs[NOISE] == 0])}",
         number=f"{gap:.0f} points between training and test accuracy at threshold {last:g}",
         verdict=verdict(
             falls_rule(float(slower.mean()), bool(meet)),

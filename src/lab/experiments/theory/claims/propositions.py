@@ -45,7 +45,7 @@ def _random_gradients() -> Claim:
         f"factor {exact:.3f} per environment between {MANY // 2} and {MANY} environments. The printed 2 - q "
         f"is {printed:.3f}, with which nothing would vanish. If t is d/2 + 1 for every d, no c above 1 "
         f"exists: with {MANY} environments {100 * barely:.1f} % of the unmasked square are left. "
-        "Drawn steps follow the exact binomial distribution.",
+        "In figure 4 the masked steps of drawn gradients lie on this exact expectation.",
         number=f"c = {base:.3f}",
         reading="whether t grows with d as a fixed share of it, and whether 2 - q is a misprint of 2/q.",
         verdict=exponential_rule(exact, base, printed, barely),

@@ -133,8 +133,8 @@ def _scores(scored: pd.DataFrame) -> Claim:
         claim="AND-masked solutions are more consistent than averaged ones (the paper only argues this).",
         paper="The paper implies this.",
         ours="We divide the AND-mask's median inconsistency by the mean's, for the worst pair of "
-        f"environments, which is the definition, with dampings of {dampings}. For the median pair the "
-        f"damping is {DAMPING:g}. The ratios and the median training risks of both are: {each}. There are n = "
+        f"environments, which is the definition, with dampings of {dampings}. The median pair has "
+        f"{DAMPING:g}. The ratios and the median training risks of both are: {each}. There are n = "
         f"{same.seed.nunique()} seeds each. The p values of paired tests for the worst pair share a level of "
         f"{LEVEL:g} (Holm). Epsilon is {EPSILON:g}. Only the spirals stop at a common training risk, which "
         "the mean overshoots within a step on the large network.",
