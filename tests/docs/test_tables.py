@@ -34,7 +34,7 @@ def test_tables_are_those_of_the_results(pages: list[Path], root: Path) -> None:
 
 def test_the_readme_counts_what_fails_at_the_authors_setting(root: Path) -> None:
     claims = (root / "docs" / "claims.md").read_text()
-    listed = claims.partition("at the setting of the authors' code. They count")[2].partition("\n## ")[0]
+    listed = claims.partition("at the authors' setting. They count")[2].partition("\n## ")[0]
     number = word(listed.count("\n- [")).capitalize()
     readme = " ".join((root / "README.md").read_text().split())
     assert f'{number} claims on the spirals that count as "in part" are not reproduced' in readme

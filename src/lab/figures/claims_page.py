@@ -37,9 +37,9 @@ in that file. Tests feed each rule made-up numbers for each outcome that it can 
 - **Few seeds.** Rules that count seeds decide nothing with fewer than {FEWEST}.
 - **The paper's setting** is the data, network, number of steps and options that the source states.
   Where the paper leaves something open, it is the authors' code. A claim on the spirals is judged
-  with three revolutions and the first weights of this code, with three revolutions and PyTorch's
-  first weights, and with the two revolutions that we chose. What holds at some of these settings
-  alone is reproduced in part.
+  at the authors' setting (three revolutions and the first weights of this code), with three
+  revolutions and PyTorch's first weights, and with the two revolutions that we chose. What holds at
+  some of these settings alone is reproduced in part.
 - **Findings of ours** are what no source claims. They hold, hold in part or do not hold, and the
   README counts them apart.
 """
@@ -54,7 +54,7 @@ These statements of the sources did not come out:
 """
 
 AT_OTHER_SETTINGS = """
-These did not come out at the setting of the authors' code. They count as "in part" because at
+These did not come out at the authors' setting. They count as "in part" because at
 another setting they did, at least partly:
 """
 

@@ -27,7 +27,7 @@ FEWEST = 3
 """With fewer seeds than this nothing is decided by counting seeds."""
 
 
-ELSEWHERE = "in part: not reproduced with"
+ELSEWHERE = "in part: not reproduced at the authors' setting"
 """How a verdict of ``at_settings`` begins if the statement fails at the first setting, the authors'."""
 
 

@@ -37,9 +37,13 @@ INPUT_WEIGHTS_OF_AUTHORS = KAIMING / "input_weights.csv"
 CONFIGURATION_OF_AUTHORS = KAIMING / "configuration_runs.csv"
 TRIALS_OF_AUTHORS = Path("spirals/search/spirals_kaiming")
 
-AUTHORS_WEIGHTS = "the authors' first weights"
 Tests = dict[str, pd.Series]
 """The test accuracies of the new seeds, by the method's label."""
+
+
+def alone(words: str) -> str:
+    """Return the words of a setting as a name, without the preposition."""
+    return words.removeprefix("with ").removeprefix("at ")
 
 
 class Setting(NamedTuple):
@@ -58,16 +62,22 @@ class Setting(NamedTuple):
     authors_weights: bool = False
 
     @property
+    def described(self) -> str:
+        """The revolutions and the first weights, for a figure that stands alone."""
+        weights = ", the authors' first weights" if self.authors_weights else ""
+        return f"{self.revolutions:g} revolutions{weights}"
+
+    @property
     def words(self) -> str:
         """The setting in words that continue a sentence."""
-        weights = f" and {AUTHORS_WEIGHTS}" if self.authors_weights else ""
-        return f"with {self.revolutions:g} revolutions{weights}"
+        if self.authors_weights:
+            return "at the authors' setting"
+        return f"with {self.revolutions:g} revolutions"
 
     @property
     def with_epochs(self) -> str:
         """The setting and its epochs, in words that continue a sentence."""
-        weights = f", {AUTHORS_WEIGHTS}" if self.authors_weights else ""
-        return f"with {self.revolutions:g} revolutions{weights} and {self.epochs} epochs"
+        return self.words if self.authors_weights else f"{self.words} and {self.epochs} epochs"
 
 
 AUTHORS = Setting(3.0, 93, 40, authors_weights=True)
@@ -76,7 +86,7 @@ TWO, THREE, WHOLE = Setting(2.0, 46, 100), Setting(3.0, 93, 40), Setting(2.0, 93
 SETTINGS = (AUTHORS, TWO, THREE)
 LEFT_OPEN = (
     "how many revolutions the spirals have, and with which weights a network begins. The paper does not say. "
-    "The authors' code has three revolutions and Kaiming's weights."
+    "The authors' code has three revolutions and Kaiming's weights, which we call the authors' setting."
 )
 FOLDERS = {AUTHORS: KAIMING, TWO: RUNS, WHOLE: WHOLE_RUNS}
 """The folders with the runs on new seeds; at three revolutions and PyTorch's weights they are one table."""

@@ -26,7 +26,7 @@ Best = dict[int, float]  # Best seed's test accuracy by number of environments.
 THREE = CHOSEN._replace(revolutions=3.0)
 
 
-CODE = "with 3 revolutions and the authors' first weights"
+CODE = "at the authors' setting"
 
 
 def _write(folder: Path, setting: Setting, plain: Best, unanimous: Best, lower: Best) -> None:

@@ -99,8 +99,8 @@ def test_the_numbers_decide(
     assert [claim.verdict for claim in found] == expected
     ahead = 40 if left[0] > left[1] else 0
     assert found[2].number == (
-        f"networks with the mechanism ahead at threshold 1: {ahead} of 40 with 3 revolutions and the "
-        f"authors' first weights, {ahead} of 40 with 2 revolutions, {ahead} of 40 with 3 revolutions"
+        f"networks with the mechanism ahead at threshold 1: {ahead} of 40 at the authors' setting, "
+        f"{ahead} of 40 with 2 revolutions, {ahead} of 40 with 3 revolutions"
     )
     assert "41 networks keep 10 components in the median (2 to 10)" in found[2].ours
     assert "the two correlations are 1.00 and -1.00" in found[2].ours

@@ -40,7 +40,7 @@ def draw_environments(results: Path, setting: Setting) -> Figure:
         "paper (sees test data); dashed: median; dotted: chance;\nthe thesis's configuration without a "
         f"stop rule; AND-mask: updates rescaled, {_steps(masked)} of {EACH} examples of each environment,\n"
         f"or of {CAP:,} in all beyond {CAP // EACH} environments (shaded); plain training: {PLAIN_STEPS:,} "
-        f"steps of 128 examples in all;\n{setting.words.removeprefix('with ')}; scale=paper; data: "
+        f"steps of 128 examples in all;\n{setting.described}; scale=paper; data: "
         f"{data_sources(pd.concat([plain, masked]))}",
     )
     return figure

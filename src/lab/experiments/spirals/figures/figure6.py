@@ -44,7 +44,8 @@ def draw_methods(results: Path, setting: Setting) -> Figure:
         f"dot: a seed, bar: median; {seeds(runs)};\n"
         f"best of {setting.trials} trials each by test accuracy (oracle), repeated on new seeds; "
         f"{_diverged(runs)}"
-        f"paper's size; {setting.with_epochs} (the paper's: 93); data: {data_sources(runs)}",
+        f"paper's size; with {setting.described} and {setting.epochs} epochs (the paper's: 93); "
+        f"data: {data_sources(runs)}",
     )
     return figure
 

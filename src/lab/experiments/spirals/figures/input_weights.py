@@ -56,7 +56,7 @@ def draw_weights(rows: pd.DataFrame, setting: Setting) -> Figure:
         figure,
         f"n = {n} seeds each, all drawn, line: median; the configuration that the search with L2 found "
         "best, and the smallest L1 of its search;\nAND-mask at 0.8; "
-        f"paper's size, {setting.with_epochs} (the paper's: 93); "
+        f"paper's size, with {setting.described} and {setting.epochs} epochs (the paper's: 93); "
         f"data: {data_sources(rows)}",
     )
     return figure
