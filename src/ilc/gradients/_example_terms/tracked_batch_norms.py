@@ -70,9 +70,9 @@ class TrackedBatchNorms:
         self._handles: list[RemovableHandle] = []
         for layer in model.modules():
             if type(layer) in BELOW_BATCH_NORM:
-                self._handles.append(layer.register_forward_hook(self.note_output))
+                self._handles.append(layer.register_forward_hook(self.note_output, prepend=True))
             elif normalises_by_batch(layer):
-                self._handles.append(layer.register_forward_hook(self.replace_output))
+                self._handles.append(layer.register_forward_hook(self.replace_output, prepend=True))
 
     def end(self) -> None:
         """End the watch over forward passes."""

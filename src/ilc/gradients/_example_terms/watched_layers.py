@@ -72,7 +72,9 @@ class Calls:
         self._layers, self._n, self._collect, self._starts = layers, n, collect, starts
         self._called: dict[nn.Module, bool] = {}
         self.detours: Detours = {}
-        self._handles: list[RemovableHandle] = [layer.register_forward_hook(self._watch) for layer in layers]
+        self._handles: list[RemovableHandle] = [
+            layer.register_forward_hook(self._watch, prepend=True) for layer in layers
+        ]
 
     def followed(self, layer: nn.Module) -> bool:
         """Whether the layer was called in this way, and in no other."""
