@@ -36,7 +36,9 @@ from ilc.gradients._trials.example_check import check_example_terms
 from ilc.gradients._trials.findings import training_step
 from ilc.gradients._trials.gradient_hooks import what_acts_on_gradients
 from ilc.gradients._trials.later_operations import check_later_operations
+from ilc.gradients._trials.random_numbers import shared_random_numbers
 from ilc.gradients._trials.state_between_environments import no_state_between_environments
+from ilc.gradients._trials.trial_passes import drawing_as
 from ilc.gradients._ways.example_local import example_local
 from ilc.gradients._ways.example_loss import example_loss
 from ilc.gradients._ways.example_share import example_share
@@ -201,16 +203,18 @@ def _passed(
     if gradients in PER_EXAMPLE:
         assert not isinstance(x, list) and not isinstance(y, list), "lists were refused"
         check_losses(model, loss_fn, x, y)
-        rebuilt_from_layers = gradients in ("per_example", "per_example_share")
-        if rebuilt_from_layers and not check_example_terms(model, loss_fn, x, y) and votes:
-            # No gradient is finite yet, so nothing can be compared: the exact way needs no comparison.
-            way = partial(example_loss, also=aggregator.sums_on_request)
-    if gradients not in PASS_PER_ENVIRONMENT:
+        drawn = shared_random_numbers(x)
+        if gradients in ("per_example", "per_example_share"):
+            with drawing_as(drawn):
+                comparable = check_example_terms(model, loss_fn, x, y)
+            if votes and not comparable:
+                # No gradient is finite yet, so nothing can be compared: the exact way needs no comparison.
+                way = partial(example_loss, also=aggregator.sums_on_request)
         found = way(model, loss_fn, x, y)
-        if gradients in PER_EXAMPLE:
-            assert not isinstance(x, list) and not isinstance(y, list), "lists were refused"
-            check_later_operations(model, loss_fn, x, y)
+        check_later_operations(model, loss_fn, x, y, drawn)
         return found
+    if gradients not in PASS_PER_ENVIRONMENT:
+        return way(model, loss_fn, x, y)
     with no_state_between_environments(model, loss_fn, x, y, vectorized=gradients == "vectorized"):
         return way(model, loss_fn, x, y)
 

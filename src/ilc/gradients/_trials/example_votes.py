@@ -118,9 +118,8 @@ def _rows_of_examples(
     parameters = trainable_parameters(model)
     with buffers_untouched(model):
         passes.reset(seed)
-        before = torch.get_rng_state()
         losses = pass_of_examples(model, loss_fn, x.clone(), y.clone()).loss
-        draws = not torch.equal(before, torch.get_rng_state())
+        draws = passes.has_drawn()
         rows = {name: p.new_empty(len(losses), *p.shape) for name, p in parameters.items()}
         for i, loss in enumerate(losses):
             gradients = torch.autograd.grad(

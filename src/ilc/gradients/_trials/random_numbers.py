@@ -6,9 +6,10 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from ilc.gradients._tensor_tree import Values
 
@@ -26,22 +27,73 @@ def is_generator(value: Any) -> bool:
     return isinstance(value, (torch.Generator, random.Random))
 
 
+class RandomNumbers(NamedTuple):
+    """The states of the random numbers that all code shares: PyTorch's, Python's and NumPy's.
+
+    NumPy's is None if nobody has imported NumPy.
+    """
+
+    cpu: Tensor
+    device: Tensor | None
+    python: Any
+    numpy: Any
+
+
+def shared_random_numbers(like: Values) -> RandomNumbers:
+    """The present states; ``like`` says on which device numbers are drawn."""
+    numpy = sys.modules.get("numpy")
+    return RandomNumbers(
+        torch.get_rng_state(),
+        torch.cuda.get_rng_state(like.device) if like.is_cuda else None,
+        random.getstate(),
+        None if numpy is None else numpy.random.get_state(),
+    )
+
+
+def set_shared_random_numbers(states: RandomNumbers, like: Values) -> None:
+    """Put these states back."""
+    torch.set_rng_state(states.cpu)
+    if states.device is not None:
+        torch.cuda.set_rng_state(states.device, like.device)
+    random.setstate(states.python)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and states.numpy is not None:
+        numpy.random.set_state(states.numpy)
+
+
+def states_of(generators: Sequence[Generator]) -> list[Any]:
+    """The present states of generators that models and losses hold."""
+    return [_state_of(generator) for generator in generators]
+
+
+def set_states(generators: Sequence[Generator], states: Sequence[Any]) -> None:
+    """Put these states back."""
+    for generator, state in zip(generators, states, strict=True):
+        _set_state(generator, state)
+
+
+def same_states(one: Any, other: Any) -> bool:
+    """Whether two states are equal, so that nothing was drawn in between."""
+    if isinstance(one, Tensor):
+        return isinstance(other, Tensor) and torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_states(one[key], other[key]) for key in one)
+    if isinstance(one, (tuple, list)) and type(one) is type(other):
+        return len(one) == len(other) and all(map(same_states, one, other))
+    if hasattr(one, "tobytes"):  # NumPy's arrays
+        return hasattr(other, "tobytes") and bool(one.tobytes() == other.tobytes())
+    return bool(one == other)
+
+
 @contextmanager
 def random_numbers_untouched(like: Values, generators: Sequence[Generator] = ()) -> Iterator[None]:
-    """Put the states of all random numbers back at the end: PyTorch's, Python's, NumPy's and those given."""
-    state = random.getstate()
-    numpy = sys.modules.get("numpy")
-    numpy_state = None if numpy is None else numpy.random.get_state()
-    states = [_state_of(generator) for generator in generators]
+    """Put the states of all random numbers back at the end: the shared ones and those given."""
+    shared, own = shared_random_numbers(like), states_of(generators)
     try:
-        with torch.random.fork_rng([like.device] if like.is_cuda else []):
-            yield
+        yield
     finally:
-        random.setstate(state)
-        if numpy is not None:
-            numpy.random.set_state(numpy_state)
-        for generator, kept in zip(generators, states, strict=True):
-            _set_state(generator, kept)
+        set_shared_random_numbers(shared, like)
+        set_states(generators, own)
 
 
 def seed_everything(seed: int, generators: Sequence[Generator] = ()) -> None:

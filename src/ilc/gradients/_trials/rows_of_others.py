@@ -98,10 +98,9 @@ def _reached(
     layers: set[str] = set()
     for seed in range(draws):
         passes.reset(seed)  # It would also take back hooks.
-        before = torch.get_rng_state()
         found = _of_one_pass(model, loss_fn, inputs, targets, names, count)
         layers |= found.layers
-        if torch.equal(before, torch.get_rng_state()):
+        if not passes.has_drawn():
             break
     return found._replace(layers=layers)
 

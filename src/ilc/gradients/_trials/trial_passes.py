@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -12,23 +13,63 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.held_state import ModuleState
-from ilc.gradients._trials.random_numbers import random_numbers_untouched, seed_everything
+from ilc.gradients._trials.random_numbers import (
+    RandomNumbers,
+    random_numbers_untouched,
+    same_states,
+    seed_everything,
+    set_shared_random_numbers,
+    set_states,
+    shared_random_numbers,
+    states_of,
+)
 from ilc.gradients._trials.same_values import same
 
 DRAWS = 6
 """How often a model that draws random numbers is tried: one draw may leave every example in its place."""
 
 
+_of_the_step: ContextVar[RandomNumbers | None] = ContextVar("of_the_step", default=None)
+
+
+@contextmanager
+def drawing_as(step: RandomNumbers) -> Iterator[None]:
+    """Let the first draw of every trial be that of a step, which began with these random numbers."""
+    token = _of_the_step.set(step)
+    try:
+        yield
+    finally:
+        _of_the_step.reset(token)
+
+
 class TrialPasses:
     """The state from which every trial pass starts."""
 
-    def __init__(self, held: ModuleState) -> None:
-        self._held = held
+    def __init__(self, held: ModuleState, like: Values) -> None:
+        self._held, self._like = held, like
+        self._own = states_of(held.generators)
+        self._start = self._now()
 
     def reset(self, seed: int = 0) -> None:
-        """Put back what an earlier pass changed in modules, and seed all random numbers again."""
+        """Put back what an earlier pass changed in modules, and seed all random numbers again.
+
+        Inside ``drawing_as`` the seed 0 stands for the random numbers of the step.
+        """
         self._held.restore()
-        seed_everything(seed, self._held.generators)
+        of_the_step = _of_the_step.get()
+        if seed == 0 and of_the_step is not None:
+            set_shared_random_numbers(of_the_step, self._like)
+            set_states(self._held.generators, self._own)
+        else:
+            seed_everything(seed, self._held.generators)
+        self._start = self._now()
+
+    def has_drawn(self) -> bool:
+        """Whether random numbers were drawn since the last reset."""
+        return not same_states(self._start, self._now())
+
+    def _now(self) -> tuple[RandomNumbers, list[Any]]:
+        return shared_random_numbers(self._like), states_of(self._held.generators)
 
 
 @contextmanager
@@ -46,7 +87,7 @@ def trial_passes(model: nn.Module, loss_fn: Any, like: Values) -> Iterator[Trial
     parts = nn.ModuleList([model, *modules_of(loss_fn, model)])
     held = ModuleState(parts)
     with random_numbers_untouched(like, held.generators), buffers_untouched(parts):
-        passes = TrialPasses(held)
+        passes = TrialPasses(held, like)
         try:
             yield passes
         finally:
