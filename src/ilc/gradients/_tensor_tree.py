@@ -151,6 +151,12 @@ def _merged(merge: Callable[[list[Tensor]], Tensor], values: Sequence[Any]) -> A
     return TensorTree([merge(list(column)) for column in columns], values[0].form)
 
 
+def writes_into(values: Values) -> tuple[int, ...]:
+    """How often each of the tensors has been written into so far."""
+    tensors = values.tensors if isinstance(values, TensorTree) else [values]
+    return tuple(0 if tensor.is_inference() else tensor._version for tensor in tensors)
+
+
 def sizes_of(values: Values) -> tuple[Any, ...]:
     """The sizes of everything but the first axis: answers of a trial hold for batches with equal ones."""
     if isinstance(values, Tensor):

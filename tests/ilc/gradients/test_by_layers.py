@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ilc.errors import UserError
 from ilc.gradients import EnvironmentGradients, sequential, vectorized
 from ilc.gradients._ways.by_layers import known_answers
 from ilc.gradients._ways.vectorized import by_vmap
@@ -139,3 +140,44 @@ class MixedBeforeTwo(nn.Module):
 
 def test_mixing_that_hardly_shows_goes_by_vmap() -> None:
     assert_same(make(MixedBeforeTwo), sequential, N, goes_by_layers=False)
+
+
+class Changed(nn.Module):
+    """What it computes depends on an object that no trial looks into."""
+
+    def __init__(self, writes: bool) -> None:
+        super().__init__()
+        self.first, self.last, self.writes = nn.Linear(5, 7), nn.Linear(7, 3), writes
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.writes:
+            x.mul_(0.5)
+        hidden = self.first(x).softmax(SWITCH["axis"])
+        result: Tensor = self.last(hidden.sin() if SWITCH["sine"] else hidden)
+        return result
+
+
+SWITCH = {"axis": 1, "sine": 0}
+
+
+def test_another_axis_is_another_operation(
+    same_as_loop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    model = Changed(writes=False).double()
+    x, y = torch.randn(4, 8, 5).double(), torch.randint(0, 3, (4, 8))
+    for axis in (1, 0):
+        monkeypatch.setitem(SWITCH, "axis", axis)
+        same_as_loop(model, F.cross_entropy, x, y, "vectorized")
+
+
+def test_inputs_that_are_written_into_are_not_passed_again(
+    same_as_loop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    model = Changed(writes=True).double()
+    x, y = torch.randn(4, 8, 5).double(), torch.randint(0, 3, (4, 8))
+    same_as_loop(model, F.cross_entropy, x.clone(), y, "vectorized")
+    monkeypatch.setitem(SWITCH, "sine", 1)
+    with pytest.raises(UserError, match=r"x\.clone\(\)"):
+        same_as_loop(model, F.cross_entropy, x.clone(), y, "vectorized")

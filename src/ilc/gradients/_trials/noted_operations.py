@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 from torch.autograd.graph import Node
 
+from ilc.gradients._example_terms.operation_names import operation_names
 from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._trials.findings import Findings, findings
 from ilc.objectives import ObjectiveFunction
@@ -26,7 +27,7 @@ def note_operations(
         outputs: what the model returned.
         detours: the ways around the layers whose votes are rebuilt.
     """
-    findings(model, loss_fn)[_NOW] = tuple(node.name() for node in operations(outputs, detours))
+    findings(model, loss_fn)[_NOW] = operation_names(operations(outputs, detours))
 
 
 def noted_operations(known: Findings) -> tuple[str, ...] | None:

@@ -19,6 +19,7 @@ from ilc.gradients._environment import (
     scalar_objective,
     trainable_parameters,
 )
+from ilc.gradients._example_terms.operation_names import operation_names
 from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
@@ -109,7 +110,7 @@ def _check_operations(model: nn.Module, loss_fn: ObjectiveFunction, outputs: Ten
     A global variable, a counter or the number of examples may have switched on something that mixes them.
     """
     tried = findings(model, loss_fn).setdefault(_OPERATIONS, set())
-    names = tuple(node.name() for node in operations(outputs))
+    names = operation_names(operations(outputs))
     if _in_trial.get():
         tried.add(names)
     elif names not in tried:

@@ -11,6 +11,7 @@ from torch.func import grad
 
 from ilc._precision import widened
 from ilc.aggregators import GradientStatistics
+from ilc.errors import UserError
 from ilc.gradients._environment import EnvironmentGradients, trainable_parameters
 from ilc.gradients._passes.over_environments import (
     check_nothing_left_out,
@@ -19,7 +20,7 @@ from ilc.gradients._passes.over_environments import (
     over_environments,
     state_of,
 )
-from ilc.gradients._tensor_tree import Values
+from ilc.gradients._tensor_tree import Values, writes_into
 from ilc.gradients._trials.choose_way import choose_way
 from ilc.gradients._ways.by_layers import NoLayerError, by_layers
 from ilc.objectives import ObjectiveFunction
@@ -48,9 +49,16 @@ def vectorized(
         UserError: there is no trainable parameter, or the risk is no scalar or depends on none.
     """
     way = choose_way(model, loss_fn, inputs, targets, by_vmap, by_layers)
+    before = writes_into(inputs), writes_into(targets)
     try:
         return way(model, loss_fn, inputs, targets, also)
     except NoLayerError:  # Something that no trial could see has switched on another computation.
+        if before != (writes_into(inputs), writes_into(targets)):
+            raise UserError(
+                "the model computes something else than in its first step, and it writes into its inputs, "
+                "so the step cannot be made again from the same inputs: let the model work on a copy, "
+                "x.clone()"
+            ) from None
         return by_vmap(model, loss_fn, inputs, targets, also)
 
 

@@ -21,7 +21,7 @@ BESIDE_OTHER_TESTS = 1.5
 
 
 def last(root: Path, folder: Path, *overrides: str) -> dict[str, Any]:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(root / "src" / "train.py"), *overrides]
     # No data lies in the empty folder, and nothing is to be asked for over a network.
     own = ["dataset.source=embedded", f"data_dir={folder}", "threads=1", "logger=none"]
@@ -42,9 +42,11 @@ def seconds_of_a_plain_step(root: Path, folder: Path) -> float:
 
 @pytest.mark.slow
 def test_the_mask_holds_random_labels(root: Path, tmp_path: Path) -> None:
+    before = seconds_of_a_plain_step(root, tmp_path / "before")
     found = last(root, tmp_path, RANDOM)
     assert 0.15 <= found["train/accuracy"] <= 0.45
-    slower = max(1.0, seconds_of_a_plain_step(root, tmp_path) / PLAIN_STEP)
+    # The other core may have become free in between.
+    slower = max(before, seconds_of_a_plain_step(root, tmp_path / "after"), PLAIN_STEP) / PLAIN_STEP
     assert found["wall_seconds"] < BESIDE_OTHER_TESTS * EIGHT_MINUTES * slower
 
 
