@@ -91,8 +91,13 @@ class Aggregator:
 
         Raises:
             UserError: there are no environments, or the tensor has no environment axis or no floating-point
-                type.
+                type; or it is no tensor.
         """
+        if not isinstance(gradients, Tensor):
+            raise UserError(
+                f"gradients must be a floating-point tensor [E, *shape], got {type(gradients).__name__}: "
+                "stack one gradient per environment by torch.stack"
+            )
         if gradients.ndim < 1 or gradients.shape[0] < 1 or not gradients.is_floating_point():
             raise UserError(
                 f"gradients must be a floating-point tensor [E, *shape] with at least one environment, "

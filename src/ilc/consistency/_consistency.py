@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ilc._numbers import check_number
 from ilc.consistency._derivatives import Loss
 from ilc.errors import UserError
 
@@ -56,8 +57,18 @@ class Consistency:
 
 def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) -> None:
     """Raise UserError for fewer than two losses, parameters that are not a finite vector, or epsilon <= 0."""
+    if not isinstance(losses, Sequence) or not all(map(callable, losses)):
+        raise UserError(
+            "losses must be a list of functions, one of the parameters [P] for each environment, got "
+            f"{type(losses).__name__}"
+        )
     if len(losses) < 2:
         raise UserError(f"consistency compares environments: give at least two losses, got {len(losses)}")
+    if not isinstance(theta_star, Tensor):
+        raise UserError(
+            f"theta_star must be a floating-point vector [P], got {type(theta_star).__name__}: use "
+            "torch.tensor"
+        )
     if theta_star.ndim != 1 or not len(theta_star) or not theta_star.is_floating_point():
         raise UserError(
             f"theta_star must be a floating-point vector [P], got {theta_star.dtype} of shape "
@@ -65,7 +76,7 @@ def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) 
         )
     if not bool(theta_star.isfinite().all()):
         raise UserError("theta_star contains NaN or infinity: give finite parameters")
-    if not 0 < epsilon < float("inf"):
+    if not 0 < check_number("epsilon", epsilon) < float("inf"):
         raise UserError(f"epsilon must be a finite number above 0, got {epsilon!r}")
 
 

@@ -61,6 +61,13 @@ WAYS = {
 }
 """The ways to obtain environment gradients, by the name used in code and configs."""
 
+
+def check_way(gradients: str) -> None:
+    """Raise UserError unless this is the name of a way."""
+    if not isinstance(gradients, str) or gradients not in WAYS:
+        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
+
+
 PER_EXAMPLE = ("per_example", "per_example_share", "per_example_loss")
 """The ways in which every example is an environment of its own."""
 
@@ -122,8 +129,7 @@ def gradients_of_step(
 
     ``instead`` takes the place of a way per example. Everything that this way checks is checked before.
     """
-    if gradients not in WAYS:
-        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
+    check_way(gradients)
     check_gradients_are_on()
     check_aggregator(aggregator)
     check_model(model)

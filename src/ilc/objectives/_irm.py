@@ -40,8 +40,18 @@ def irm_penalty(
         UserError: the estimator is unknown, shapes do not match, there are no examples or there is one where
             two are needed, two classes are not 0 and 1, or targets are 0.0 and 1.0 without a risk.
     """
-    if estimator not in ESTIMATORS:
+    if not isinstance(estimator, str) or estimator not in ESTIMATORS:
         raise UserError(f"the estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
+    for name, value in (("logits", logits), ("targets", targets)):
+        if not isinstance(value, Tensor):
+            raise UserError(
+                f"the IRM penalty needs tensors, got {name} of type {type(value).__name__}: use torch.tensor"
+            )
+    if risk is not None and not callable(risk):
+        raise UserError(
+            f"the risk must be a function of logits and targets, such as torch.nn.functional.mse_loss, got "
+            f"{risk!r}"
+        )
     if logits.ndim < 1 or targets.ndim < 1 or len(logits) != len(targets) or not logits.is_floating_point():
         raise UserError(
             "the IRM penalty needs floating-point logits with one row per example and equally many targets, "

@@ -13,10 +13,11 @@ from torch import nn
 from ilc.aggregators import Aggregator
 from ilc.aggregators._joint import JointAggregator
 from ilc.errors import UserError
-from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, environment_gradients
+from ilc.gradients import PER_EXAMPLE, EnvironmentGradients, environment_gradients
 from ilc.gradients._batches import Batch, as_batches
 from ilc.gradients._compiled_models import as_written
 from ilc.gradients._environment import device_of
+from ilc.gradients._environment_gradients import check_way
 from ilc.gradients._refusals import check_is_module, check_loss_function, checked_aggregator
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.held_state import ModuleState
@@ -91,8 +92,7 @@ def verify(
         UserError: as for ``backward`` with wrong arguments; the aggregator looks at all environments
             together; or the model draws random numbers, which ``vectorized`` draws in another order.
     """
-    if gradients not in WAYS:
-        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
+    check_way(gradients)
     if isinstance(aggregator, JointAggregator):
         raise UserError(
             f"{type(aggregator).__name__} looks at all environments together and keeps no sums to compare: "

@@ -162,6 +162,12 @@ def test_a_threshold_outside_0_1_is_refused(kind: type, threshold: object) -> No
         kind(threshold)
 
 
+def test_what_is_no_tensor_is_refused() -> None:
+    rows: Any = [[1.0, 2.0], [1.0, -2.0]]
+    with pytest.raises(UserError, match=r"got list: stack one gradient per environment by torch\.stack"):
+        AndMask(0.5)(rows)
+
+
 @pytest.mark.parametrize(
     "gradients", [torch.zeros(0, 3), torch.tensor(1.0), torch.ones(2, 3, dtype=torch.long)]
 )

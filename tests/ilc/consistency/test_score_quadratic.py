@@ -149,6 +149,9 @@ def test_the_maximum_in_a_ball_beats_every_point_and_is_attained(n):
         ({"losses": [lambda s: s, lambda s: s.repeat(2)]}, "scalar"),
         ({"losses": [lambda s: s.sum() / 0, lambda s: s.sum()]}, "finite"),
         ({"losses": [lambda s: torch.ones(()), lambda s: s.sum()]}, "depend"),
+        ({"losses": lambda s: s.sum()}, "a list of functions"),
+        ({"theta_star": [0.0]}, "got list"),
+        ({"epsilon": "small"}, "epsilon must be a number"),
     ],
 )
 def test_mistakes_are_named(change, message):

@@ -34,9 +34,10 @@ def test_shapes_without_environments_or_examples(inputs: Tensor, targets: Tensor
         backward(nn.Linear(5, 2), F.cross_entropy, inputs, targets, Mean())
 
 
-def test_unknown_way() -> None:
+@pytest.mark.parametrize("way", ["magic", ["vectorized"], None])
+def test_unknown_way(way: Any) -> None:
     with pytest.raises(UserError, match="must be one of vectorized, sequential"):
-        backward(nn.Linear(5, 2), F.cross_entropy, X, Y, Mean(), gradients="magic")
+        backward(nn.Linear(5, 2), F.cross_entropy, X, Y, Mean(), gradients=way)
 
 
 @pytest.mark.parametrize("aggregator", [Mean(), AndMask(0.5)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -137,9 +139,11 @@ def test_name_in_the_package() -> None:
         (torch.zeros(4, 2), torch.zeros(4).long(), {"estimator": "three"}, "one of squared_norm, two_halves"),
         (torch.zeros(1, 2), torch.zeros(1).long(), {"estimator": "two_halves"}, "at least two examples"),
         (torch.zeros(4, 2).long(), torch.zeros(4).long(), {}, "floating-point logits"),
+        ([[1.0, 2.0]], torch.zeros(1).long(), {}, "got logits of type list"),
+        (torch.zeros(4, 2), torch.zeros(4).long(), {"risk": "mse"}, "must be a function"),
     ],
 )
-def test_errors(logits: Tensor, targets: Tensor, options: dict[str, str], message: str) -> None:
+def test_errors(logits: Any, targets: Tensor, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         irm_penalty(logits, targets, **options)
 
