@@ -76,8 +76,16 @@ class Aggregator:
         return tuple(name for name, needed in asked.items() if needed)
 
     def combine(self, statistics: GradientStatistics) -> Combined:
-        """Return the update and the kept share for one parameter tensor."""
-        raise NotImplementedError
+        """Return the update and the kept share for one parameter tensor.
+
+        Raises:
+            UserError: the class does not define it.
+        """
+        kind = type(self).__name__
+        raise UserError(
+            f"{kind} combines nothing: define {kind}.combine(self, statistics), which returns "
+            "Combined(update, kept_share)"
+        )
 
     def state_dict(self) -> dict[str, Tensor]:
         """What the aggregator remembers from step to step. By default it remembers nothing."""
@@ -104,7 +112,28 @@ class Aggregator:
                 f"got {gradients.dtype} of shape {tuple(gradients.shape)}: stack one gradient per environment"
             )
         statistics = GradientStatistics.zeros(gradients[0], self.sums_on_request).add_(gradients)
-        return self.combine(statistics).update.to(gradients.dtype)
+        return combine_checked(self, statistics).update.to(gradients.dtype)
+
+
+def combine_checked(aggregator: Aggregator, statistics: GradientStatistics) -> Combined:
+    """Let an aggregator combine the statistics of one parameter, and check what it returns.
+
+    Raises:
+        UserError: it is not an update in the shape of the parameter and a kept share of one element.
+    """
+    found: object = aggregator.combine(statistics)
+    shape = statistics.total.shape
+    if isinstance(found, tuple) and len(found) == 2 and all(isinstance(part, Tensor) for part in found):
+        update, share = found
+        if update.shape == shape and share.numel() == 1:
+            return Combined(update, share)
+        got = f"an update of shape {tuple(update.shape)} and a kept share of shape {tuple(share.shape)}"
+    else:
+        got = type(found).__name__
+    raise UserError(
+        f"{type(aggregator).__name__}.combine must return Combined(update, kept_share), with an update of "
+        f"the parameter's shape {tuple(shape)} and a tensor of one element, got {got}"
+    )
 
 
 def check_threshold(agreement_threshold: float) -> float:

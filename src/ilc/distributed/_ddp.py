@@ -10,6 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ilc._precision import widened
 from ilc.aggregators import ON_REQUEST, Aggregator, GradientStatistics
+from ilc.aggregators._base import combine_checked
 from ilc.aggregators._joint import JointAggregator
 from ilc.distributed._votes import packed, unpacked
 from ilc.errors import UserError
@@ -133,7 +134,7 @@ class _Hook:
                 total.new_full((), torch.nan) if signs is None else of_this(signs),
                 **{name: of_this(values) for name, values in also.items()},
             )
-            gradient.copy_(self._aggregator.combine(statistics).update)
+            gradient.copy_(combine_checked(self._aggregator, statistics).update)
 
     def _reduced(self, message: Tensor) -> Any:
         return dist.all_reduce(message, group=self._group, async_op=True)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ilc._precision import is_narrow
 from ilc.aggregators import Aggregator
+from ilc.aggregators._base import combine_checked
 from ilc.gradients._batches import Batch
 from ilc.gradients._environment import EnvironmentGradients
 from ilc.gradients._environment_gradients import PER_EXAMPLE, gradients_of_step
@@ -112,7 +113,7 @@ def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggr
     for name in list(statistics):
         # What is no longer needed is freed first: its memory is in the cache, and new memory is slow.
         parameters[name].grad = None
-        update, share = aggregator.combine(statistics.pop(name))
+        update, share = combine_checked(aggregator, statistics.pop(name))
         parameters[name].grad = update.to(parameters[name].dtype)
         call_hooks(parameters[name])
         kept_share[name] = share

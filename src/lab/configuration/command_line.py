@@ -112,11 +112,17 @@ def readable(error: BaseException) -> str:
         if isinstance(link, OmegaConfBaseException) and link.parent_node is not None:
             return _unknown_key(link)
     if isinstance(error, OSError) and not isinstance(error, HydraException):
-        where = error.filename or "a file"
-        return f"{where}: {error.strerror or error}. Check that it exists and is writable"
+        return _of_a_file(error)
     # The messages of Hydra name the choices. The line breaks and the search path are left out.
     said = " ".join(str(error).split("Config search path")[0].split())
     return missing_group(said) or said
+
+
+def _of_a_file(error: OSError) -> str:
+    where = error.filename or "a file"
+    if isinstance(error, (FileExistsError, NotADirectoryError)):
+        return f"{where} is a file, and a folder is needed there: give another path"
+    return f"{where}: {error.strerror or error}. Check that it exists and is writable"
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:

@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, XorMask
+from ilc.aggregators import (
+    Aggregator,
+    AndMask,
+    Combined,
+    GeometricMean,
+    GradientStatistics,
+    Mean,
+    XorMask,
+)
 from ilc.errors import UserError
+from ilc.gradients import backward
 
 THRESHOLDS = ("0", "0.2", "0.5", "0.55", "0.8", "1")
 
@@ -211,3 +220,37 @@ def test_what_is_no_number_is_named_in_one_line(wrong: object) -> None:
     for kind in (AndMask, XorMask, GeometricMean):
         with pytest.raises(UserError, match=message):
             kind(wrong)  # type: ignore[arg-type]
+
+
+class Nothing(Aggregator):
+    """An aggregator without ``combine``."""
+
+
+class Returns(Aggregator):
+    """An aggregator that returns what it is told."""
+
+    def __init__(self, what: Any) -> None:
+        self._what = what
+
+    def combine(self, statistics: GradientStatistics) -> Combined:
+        result: Combined = self._what
+        return result
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "message"),
+    [
+        (Nothing(), r"define Nothing\.combine\(self, statistics\)"),
+        (Returns(torch.ones(3)), r"Returns\.combine must return Combined.* shape \(3,\) .*got Tensor"),
+        (Returns(Combined(torch.ones(2), torch.ones(()))), r"got an update of shape \(2,\)"),
+        (Returns((torch.ones(3), 1.0)), "got tuple"),
+        (Returns(Combined(torch.ones(3), torch.ones(3))), r"a kept share of shape \(3,\)"),
+    ],
+)
+def test_what_an_aggregator_of_the_users_returns_is_checked(aggregator: Aggregator, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        aggregator(torch.ones(2, 3))
+    layer = torch.nn.Linear(3, 1, bias=False)
+    shapes = message.replace(r"\(3,\)", r"\((3,|1, 3)\)")
+    with pytest.raises(UserError, match=shapes):
+        backward(layer, torch.nn.functional.mse_loss, torch.ones(2, 4, 3), torch.ones(2, 4, 1), aggregator)

@@ -10,6 +10,8 @@ from typing import NoReturn
 
 import pytest
 
+from lab.configuration.command_line import readable
+
 Script = Callable[..., tuple[int, str]]
 
 
@@ -108,3 +110,11 @@ def test_the_words_of_the_expert_are_checked(
     assert status == 1
     assert errors.startswith(f"Error: {message}") and errors.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [FileExistsError, NotADirectoryError])
+def test_a_file_where_a_folder_is_needed(kind: type[OSError]) -> None:
+    assert readable(kind(17, "File exists", "runs/x")) == (
+        "runs/x is a file, and a folder is needed there: give another path"
+    )
+    assert readable(PermissionError(13, "Permission denied", "x")).endswith("exists and is writable")

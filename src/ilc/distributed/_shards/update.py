@@ -8,6 +8,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from ilc._processes import Processes
 from ilc.aggregators import Aggregator, Combined, GradientStatistics
+from ilc.aggregators._base import combine_checked
 from ilc.distributed._shards.checks import shards
 from ilc.gradients import BackwardResult, EnvironmentGradients
 from ilc.gradients._backward import call_hooks
@@ -21,11 +22,11 @@ def update_of_shard(statistics: GradientStatistics, p: DTensor, aggregator: Aggr
     parameter after another.
     """
     if aggregator.by_component:
-        return aggregator.combine(statistics)
+        return combine_checked(aggregator, statistics)
     parts = {"total": statistics.total, "sign_sum": statistics.sign_sum, **statistics.requested}
     # Votes are a scalar NaN if the aggregator needs none.
     whole = {name: _as_shard(part, p).full_tensor() if part.ndim else part for name, part in parts.items()}
-    update, share = aggregator.combine(GradientStatistics(statistics.n_environments, **whole))
+    update, share = combine_checked(aggregator, GradientStatistics(statistics.n_environments, **whole))
     own = distribute_tensor(update, p.device_mesh, p.placements, src_data_rank=None)
     return Combined(own.to_local(), share)
 

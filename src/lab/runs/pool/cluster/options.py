@@ -72,6 +72,8 @@ def load_cluster(name: str, folder: Path) -> Cluster:
     """
     path = Path(name) if name.endswith(".yaml") else FOLDER / f"{name}.yaml"
     if not path.exists():
+        if name.endswith(".yaml"):
+            raise UserError(f"there is no file {name}: give the path of a file that describes the cluster")
         known = ", ".join(["local", *sorted(file.stem for file in FOLDER.glob("*.yaml"))])
         raise UserError(
             f"no cluster is called {name!r}: choose one of {known}, or give the path of a file that ends in "

@@ -151,6 +151,8 @@ def test_mistakes_are_readable(options: dict[str, Any], message: str, cluster: M
 
 
 def test_an_unknown_cluster_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"there is no file nope\.yaml"):
+        load_cluster("nope.yaml", tmp_path)
     with pytest.raises(UserError, match="no cluster is called 'slrum': choose one of local, slurm"):
         load_cluster("slrum", tmp_path)
 
