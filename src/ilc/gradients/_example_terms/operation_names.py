@@ -19,7 +19,8 @@ def operation_names(nodes: Iterable[Node]) -> tuple[str, ...]:
 
 def _name(node: Any) -> str:
     name: str = node.name()
-    kept = [str(getattr(node, axis)) for axis in _kept(type(node))]
+    kind: Any = type(node)
+    kept = [str(getattr(node, axis)) for axis in _kept(kind)]
     return f"{name} {' '.join(kept)}" if kept else name
 
 
