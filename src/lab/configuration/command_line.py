@@ -120,7 +120,7 @@ def readable(error: BaseException) -> str:
 
 def _of_a_file(error: OSError) -> str:
     where = error.filename or "a file"
-    if isinstance(error, (FileExistsError, NotADirectoryError)):
+    if isinstance(error, FileExistsError):
         return f"{where} is a file, and a folder is needed there: give another path"
     return f"{where}: {error.strerror or error}. Check that it exists and is writable"
 
