@@ -61,13 +61,6 @@ WAYS = {
 }
 """The ways to obtain environment gradients, by the name used in code and configs."""
 
-
-def check_way(gradients: str) -> None:
-    """Raise UserError unless this is the name of a way."""
-    if not isinstance(gradients, str) or gradients not in WAYS:
-        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
-
-
 PER_EXAMPLE = ("per_example", "per_example_share", "per_example_loss")
 """The ways in which every example is an environment of its own."""
 
@@ -81,6 +74,12 @@ NEEDS_MODEL_AS_WRITTEN = {
     "per_example_loss": "compiled code allows one backward pass after a forward pass",
 }
 """The ways that run a compiled model as it was written, each with the reason."""
+
+
+def check_way(gradients: str) -> None:
+    """Raise UserError unless this is the name of a way."""
+    if not isinstance(gradients, str) or gradients not in WAYS:
+        raise UserError(f"gradients must be one of {', '.join(WAYS)}, got {gradients!r}")
 
 
 def environment_gradients(
@@ -209,13 +208,14 @@ def _passed(
     if gradients in PER_EXAMPLE:
         assert not isinstance(x, list) and not isinstance(y, list), "lists were refused"
         check_losses(model, loss_fn, x, y)
+        if gradients == "per_example_loss":  # It rebuilds no votes, so there is nothing to compare.
+            return way(model, loss_fn, x, y)
         drawn = shared_random_numbers(x)
-        if gradients in ("per_example", "per_example_share"):
-            with drawing_as(drawn):
-                comparable = check_example_terms(model, loss_fn, x, y)
-            if votes and not comparable:
-                # No gradient is finite yet, so nothing can be compared: the exact way needs no comparison.
-                way = partial(example_loss, also=aggregator.sums_on_request)
+        with drawing_as(drawn):
+            comparable = check_example_terms(model, loss_fn, x, y)
+        if votes and not comparable:
+            # No gradient is finite yet, so nothing can be compared: the exact way needs no comparison.
+            way = partial(example_loss, also=aggregator.sums_on_request)
         found = way(model, loss_fn, x, y)
         check_later_operations(model, loss_fn, x, y, drawn)
         return found

@@ -151,10 +151,15 @@ def _merged(merge: Callable[[list[Tensor]], Tensor], values: Sequence[Any]) -> A
     return TensorTree([merge(list(column)) for column in columns], values[0].form)
 
 
-def writes_into(values: Values) -> tuple[int, ...]:
-    """How often each of the tensors has been written into so far."""
+def version_of(tensor: Tensor) -> int:
+    """How often a tensor has been written into so far; tensors of inference mode do not count."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def versions_of(values: Values) -> tuple[int, ...]:
+    """``version_of`` each of the tensors."""
     tensors = values.tensors if isinstance(values, TensorTree) else [values]
-    return tuple(0 if tensor.is_inference() else tensor._version for tensor in tensors)
+    return tuple(map(version_of, tensors))
 
 
 def sizes_of(values: Values) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves
 
 from ilc.gradients._batches import plain
 from ilc.gradients._sharded import local_part
+from ilc.gradients._tensor_tree import version_of
 from ilc.gradients._trials.same_values import same
 from ilc.gradients._users_line import stacklevel_of_the_user
 
@@ -76,7 +77,7 @@ def warn_of_unused(model: nn.Module, batch: Any) -> None:
     if len(parameters) != len(before.gradients) or _equal(before.batch, _few_numbers(batch)):
         return
     for p, gradient, version in zip(parameters, before.gradients, before.versions, strict=True):
-        if p.grad is None or p.grad is not gradient() or _version(p) != version:
+        if p.grad is None or p.grad is not gradient() or version_of(p) != version:
             return
     if not _equal(before.values, _ends_of(parameters)):
         return
@@ -91,7 +92,7 @@ def note_filled(model: nn.Module, batch: Any) -> None:
     parameters = [p for p in _trainable(model) if p.grad is not None]
     _filled[model] = _Filled(
         [ref(p.grad) for p in parameters if p.grad is not None],
-        [_version(p) for p in parameters],
+        [version_of(p) for p in parameters],
         _ends_of(parameters),
         _few_numbers(batch),
         _steps[0],
@@ -129,10 +130,6 @@ def _equal(ours: list[Tensor], others: list[Tensor]) -> bool:
             one.device == other.device and same(one, other) for one, other in zip(ours, others, strict=True)
         )
     )
-
-
-def _version(tensor: Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
 
 
 def _is_plain(tensor: Tensor) -> bool:

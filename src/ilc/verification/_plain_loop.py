@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ilc.gradients._passes.calls import outputs_of, rows_of_outputs, value_of
 from ilc.gradients._tensor_tree import TensorTree, Values
+from ilc.gradients._trials.random_numbers import set_torch_states, torch_states
 from ilc.objectives import Objective, ObjectiveFunction
 
 FreshModel = Callable[[], tuple[nn.Module, ObjectiveFunction]]
@@ -71,17 +72,17 @@ def expected_rows(
     if way == "pooled":
         rows = list(environment_rows(fresh, [inputs.flatten(0, 1)], [targets.flatten(0, 1)]))
         return ExpectedRows(rows, rows, None)
-    before = random_state(inputs)
+    before = torch_states(inputs)
     again = [(inputs.clone(), targets.clone()) for _ in range(2)]
     rows = list(example_rows(fresh, inputs, targets))
     if way == "per_example_loss" or not _batch_norm_mixes(fresh()[0]):
         return ExpectedRows(rows, rows, rows)
-    after = random_state(inputs)
-    set_random_state(inputs, before)
+    after = torch_states(inputs)
+    set_torch_states(before, inputs)
     batch = _batch_row(fresh, *again[0])
-    set_random_state(inputs, before)
+    set_torch_states(before, inputs)
     local = None if way == "per_example_share" else list(example_rows(fresh, *again[1], cut=True))
-    set_random_state(inputs, after)
+    set_torch_states(after, inputs)
     return ExpectedRows(rows, [batch], local)
 
 
@@ -180,15 +181,3 @@ def _batch_norm_mixes(model: nn.Module) -> bool:
         isinstance(layer, nn.modules.batchnorm._BatchNorm) and (layer.training or layer.running_mean is None)
         for layer in model.modules()
     )
-
-
-def random_state(like: Values) -> list[Tensor]:
-    """The states of the random number generators that a pass on this tensor's device uses."""
-    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(like.device)] if like.is_cuda else [])]
-
-
-def set_random_state(like: Values, state: list[Tensor]) -> None:
-    """Set the random number generators to these states."""
-    torch.set_rng_state(state[0])
-    if like.is_cuda:
-        torch.cuda.set_rng_state(state[1], like.device)

@@ -21,12 +21,16 @@ from ilc.gradients._environment_gradients import check_way
 from ilc.gradients._refusals import check_is_module, check_loss_function, checked_aggregator
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.held_state import ModuleState
-from ilc.gradients._trials.random_numbers import random_numbers_untouched
+from ilc.gradients._trials.random_numbers import (
+    random_numbers_untouched,
+    set_torch_states,
+    torch_states,
+)
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of
 from ilc.gradients._ways.of_losses import Loss
 from ilc.objectives import ObjectiveFunction
 from ilc.verification._comparison import Compared, compare, rounding
-from ilc.verification._plain_loop import ExpectedRows, expected_rows, random_state, set_random_state
+from ilc.verification._plain_loop import ExpectedRows, expected_rows
 
 
 @dataclass(frozen=True)
@@ -111,19 +115,19 @@ def verify(
     ways: dict[str, str] = {}
     asked: tuple[tuple[Compared, ...], float] = (), 0.0
     with _untouched(model, loss_fn, x) as fresh:
-        start = random_state(x[0])
+        start = torch_states(x[0])
         for way in (gradients, *(other for other in _ALIKE[gradients] if other != gradients)):
             fresh()
-            set_random_state(x[0], start)
+            set_torch_states(start, x[0])
             try:
                 found = environment_gradients(model, loss_fn, _copies(x), _copies(y), aggregator, way)
             except UserError as refusal:
                 ways[way] = f"refused: {refusal}"
                 continue
-            set_random_state(x[0], start)
+            set_torch_states(start, x[0])
             with as_written(model, "verify", "its plain loop keeps the graphs of its passes"):
                 wanted = expected_rows(way, fresh, _copies(x), _copies(y))
-            if way == "vectorized" and not all(map(torch.equal, start, random_state(x[0]))):
+            if way == "vectorized" and not all(map(torch.equal, start, torch_states(x[0]))):
                 ways[way] = _OTHER_DRAWS
                 continue
             compared, risks = tuple(compare(found.statistics, wanted, allowed)), _risks_error(found, wanted)

@@ -160,12 +160,15 @@ class Changed(nn.Module):
 SWITCH = {"axis": 1, "sine": 0}
 
 
+def changed(writes: bool) -> tuple[Changed, Tensor, Tensor]:
+    torch.manual_seed(0)
+    return Changed(writes).double(), torch.randn(4, 8, 5).double(), torch.randint(0, 3, (4, 8))
+
+
 def test_another_axis_is_another_operation(
     same_as_loop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    torch.manual_seed(0)
-    model = Changed(writes=False).double()
-    x, y = torch.randn(4, 8, 5).double(), torch.randint(0, 3, (4, 8))
+    model, x, y = changed(writes=False)
     for axis in (1, 0):
         monkeypatch.setitem(SWITCH, "axis", axis)
         same_as_loop(model, F.cross_entropy, x, y, "vectorized")
@@ -174,9 +177,7 @@ def test_another_axis_is_another_operation(
 def test_inputs_that_are_written_into_are_not_passed_again(
     same_as_loop: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    torch.manual_seed(0)
-    model = Changed(writes=True).double()
-    x, y = torch.randn(4, 8, 5).double(), torch.randint(0, 3, (4, 8))
+    model, x, y = changed(writes=True)
     same_as_loop(model, F.cross_entropy, x.clone(), y, "vectorized")
     monkeypatch.setitem(SWITCH, "sine", 1)
     with pytest.raises(UserError, match=r"x\.clone\(\)"):

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, ref
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from ilc.gradients._tensor_tree import version_of
 from ilc.gradients._trials.fingerprint import fingerprint
 
 Findings = dict[Any, Any]
@@ -86,7 +87,7 @@ def _versions(model: nn.Module) -> tuple[tuple[int, int], ...]:
     out: every step changes them, and no decision depends on them.
     """
     return tuple(
-        (id(tensor), 0 if tensor.is_inference() else tensor._version)
+        (id(tensor), version_of(tensor))
         for module in model.modules()
         if not isinstance(module, _BatchNorm)
         for tensor in _fixed(module)

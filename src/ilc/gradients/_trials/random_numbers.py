@@ -33,28 +33,33 @@ class RandomNumbers(NamedTuple):
     NumPy's is None if nobody has imported NumPy.
     """
 
-    cpu: Tensor
-    device: Tensor | None
+    torch: list[Tensor]
     python: Any
     numpy: Any
+
+
+def torch_states(like: Values) -> list[Tensor]:
+    """The states of PyTorch's generators that a pass on this tensor's device uses."""
+    return [torch.get_rng_state(), *([torch.cuda.get_rng_state(like.device)] if like.is_cuda else [])]
+
+
+def set_torch_states(states: list[Tensor], like: Values) -> None:
+    """Put these states back."""
+    torch.set_rng_state(states[0])
+    if like.is_cuda:
+        torch.cuda.set_rng_state(states[1], like.device)
 
 
 def shared_random_numbers(like: Values) -> RandomNumbers:
     """The present states; ``like`` says on which device numbers are drawn."""
     numpy = sys.modules.get("numpy")
-    return RandomNumbers(
-        torch.get_rng_state(),
-        torch.cuda.get_rng_state(like.device) if like.is_cuda else None,
-        random.getstate(),
-        None if numpy is None else numpy.random.get_state(),
-    )
+    of_numpy = None if numpy is None else numpy.random.get_state()
+    return RandomNumbers(torch_states(like), random.getstate(), of_numpy)
 
 
 def set_shared_random_numbers(states: RandomNumbers, like: Values) -> None:
     """Put these states back."""
-    torch.set_rng_state(states.cpu)
-    if states.device is not None:
-        torch.cuda.set_rng_state(states.device, like.device)
+    set_torch_states(states.torch, like)
     random.setstate(states.python)
     numpy = sys.modules.get("numpy")
     if numpy is not None and states.numpy is not None:

@@ -20,7 +20,7 @@ from ilc.gradients._passes.over_environments import (
     over_environments,
     state_of,
 )
-from ilc.gradients._tensor_tree import Values, writes_into
+from ilc.gradients._tensor_tree import Values, versions_of
 from ilc.gradients._trials.choose_way import choose_way
 from ilc.gradients._ways.by_layers import NoLayerError, by_layers
 from ilc.objectives import ObjectiveFunction
@@ -49,11 +49,11 @@ def vectorized(
         UserError: there is no trainable parameter, or the risk is no scalar or depends on none.
     """
     way = choose_way(model, loss_fn, inputs, targets, by_vmap, by_layers)
-    before = writes_into(inputs), writes_into(targets)
+    before = versions_of(inputs), versions_of(targets)
     try:
         return way(model, loss_fn, inputs, targets, also)
     except NoLayerError:  # Something that no trial could see has switched on another computation.
-        if before != (writes_into(inputs), writes_into(targets)):
+        if before != (versions_of(inputs), versions_of(targets)):
             raise UserError(
                 "the model computes something else than in its first step, and it writes into its inputs, "
                 "so the step cannot be made again from the same inputs: let the model work on a copy, "
