@@ -27,7 +27,9 @@ FEWEST = 3
 """With fewer seeds than this nothing is decided by counting seeds."""
 
 
-ELSEWHERE = "in part: not reproduced at the authors' setting"
+AUTHORS_SETTING = "at the authors' setting"
+"""The setting of the authors' code for what the paper leaves open, in words that continue a sentence."""
+ELSEWHERE = f"in part: not reproduced {AUTHORS_SETTING}"
 """How a verdict of ``at_settings`` begins if the statement fails at the first setting, the authors'."""
 
 
@@ -45,6 +47,11 @@ def kind_of(verdict: str) -> str:
 def reproduced(limit: str = "") -> str:
     """Return the verdict on a statement that holds: ``in part``, if a limit says how our setting differs."""
     return f"in part: {limit}" if limit else "reproduced"
+
+
+def in_part(what: str, limit: str = "") -> str:
+    """Return the verdict on a statement of which ``what`` holds; a limit says how our setting differs."""
+    return f"in part: {what}{f'; {limit}' if limit else ''}"
 
 
 def at_settings(verdicts: Mapping[str, str]) -> str:

@@ -27,24 +27,12 @@ def ablations(results: Path) -> pd.DataFrame:
 
     ``steps`` is the same number for all cases.
     """
-    rows = _hopper(results, "mujoco", "ablations")
+    rows = pd.concat([curves(results, "mujoco"), curves(results, "ablations")], ignore_index=True)
+    rows = rows[rows["dataset.environment"] == "Hopper-v4"].copy()
+    rows["case"] = [_case(row) for _, row in rows.iterrows()]
     steps = int(rows.groupby("case").step.max().min())
     lowest = rows[rows.step <= steps].groupby(["case", "seed"])["test/mse"].min()
     return lowest.rename("lowest").reset_index().assign(steps=steps)
-
-
-def plain_in_all_steps(results: Path) -> tuple[int, pd.Series]:
-    """Return the steps of plain training, and the lowest test error of each seed within all of them."""
-    rows = _hopper(results, "mujoco")
-    plain = rows[rows.case == LABELS["no_teacher"]]
-    return int(plain.step.max()), plain.groupby("seed")["test/mse"].min()
-
-
-def _hopper(results: Path, *names: str) -> pd.DataFrame:
-    """Return the curves of Hopper from these tables, with the name of each row's case."""
-    rows = pd.concat([curves(results, name) for name in names], ignore_index=True)
-    rows = rows[rows["dataset.environment"] == "Hopper-v4"]
-    return rows.assign(case=[_case(row) for _, row in rows.iterrows()])
 
 
 def _case(run: pd.Series) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from lab.figures.two_groups import Difference, signs
-from lab.figures.verdicts import reproduced
+from lab.figures.verdicts import in_part, reproduced
 
 
 class Against(NamedTuple):
@@ -69,7 +69,7 @@ def saves(against: Mapping[str, Against], limit: str = "") -> str:
         return reproduced(limit)
     if holds:
         rest = f", not against {_listed(fails)}" if fails else ""
-        return f"in part: against {_listed(holds)}{rest}{f'; {limit}' if limit else ''}"
+        return in_part(f"against {_listed(holds)}{rest}", limit)
     return f"not reproduced: not against {_listed(fails)}" if fails else "undecided"
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from lab.experiments.spirals.methods import CHANCE, METHODS, RUNS, TRIALS, read_methods, read_trials
 from lab.figures.pending import count_runs
+from lab.figures.verdicts import AUTHORS_SETTING
 
 FOLDER = Path("spirals/three_revolutions")
 """The folder with the tables of three revolutions and PyTorch's weights."""
@@ -39,11 +40,6 @@ TRIALS_OF_AUTHORS = Path("spirals/search/spirals_kaiming")
 
 Tests = dict[str, pd.Series]
 """The test accuracies of the new seeds, by the method's label."""
-
-
-def alone(words: str) -> str:
-    """Return the words of a setting as a name, without the preposition."""
-    return words.removeprefix("with ").removeprefix("at ")
 
 
 class Setting(NamedTuple):
@@ -71,7 +67,7 @@ class Setting(NamedTuple):
     def words(self) -> str:
         """The setting in words that continue a sentence."""
         if self.authors_weights:
-            return "at the authors' setting"
+            return AUTHORS_SETTING
         return f"with {self.revolutions:g} revolutions"
 
     @property

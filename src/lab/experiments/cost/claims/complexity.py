@@ -101,7 +101,7 @@ def complexity_rule(
 
 
 def _memory_elsewhere(table: pd.DataFrame) -> pd.Series:
-    """Return the memory of a masked step, in plain steps, by the name of the network and its vote."""
+    """Return the most memory of a masked step of each other network, in plain steps."""
     of = table[table.model != NETWORK].pivot_table("step_peak_mb", "model", "way")
     ratios: pd.Series = of[[WAY, LOCAL]].div(of[PLAIN], axis="index").max(axis="columns")
     return ratios

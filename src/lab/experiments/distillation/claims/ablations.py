@@ -12,13 +12,12 @@ from lab.experiments.distillation.ablations import (
     WHOLE,
     ablations,
     noisy,
-    plain_in_all_steps,
 )
 from lab.experiments.distillation.drawing import spread
-from lab.experiments.distillation.results import LABELS
+from lab.experiments.distillation.results import LABELS, lowest_within, mujoco
 from lab.figures.claims import Claim
 from lab.figures.two_groups import Difference, signs, welch
-from lab.figures.verdicts import reproduced
+from lab.figures.verdicts import in_part, reproduced
 
 PLAIN = LABELS["no_teacher"]
 STATEMENTS = {
@@ -44,7 +43,10 @@ def claims(results: Path) -> list[Claim]:
     }
     n = sum(map(len, found.values()))
     each = "; ".join(f"{name}: {kind}" for name, kind in kinds(found).items())
-    most, plain = plain_in_all_steps(results)
+    whole = mujoco(results, "curves")
+    whole = whole[(whole.environment == "Hopper") & (whole.row == "no_teacher")]
+    most = int(whole.step.max())
+    plain = lowest_within(whole, "no_teacher", most)
     later = welch(lowest[REDRAWN], plain)
     held = list(kinds(found).values()).count("holds")
     return [
@@ -96,6 +98,5 @@ def verdict(found: dict[str, list[Difference]], limit: str = "") -> str:
         return reproduced(limit)
     if counts["holds"]:
         rest = [f"{counts[kind]} {kind}" for kind in ("fails", "open") if counts[kind]]
-        within = f"; {limit}" if limit else ""
-        return f"in part: {counts['holds']} of {len(found)} statements, {', '.join(rest)}{within}"
+        return in_part(f"{counts['holds']} of {len(found)} statements, {', '.join(rest)}", limit)
     return "not reproduced" if counts["fails"] else "undecided"

@@ -55,16 +55,17 @@ class _Texts(NamedTuple):
 
 def claims(results: Path) -> list[Claim]:
     """Return up to three claims for each domain that has runs, from ``skip_intervals/DOMAIN_runs.csv``."""
-    return [
-        claim
-        for domain in made(results)
-        for claim in (*_against_fixed(results, domain), *_against_silent(results, domain))
-    ]
+    found = []
+    for domain in made(results):
+        table = runs(results, domain)
+        found += _against_fixed(results, domain, table)
+        found += _against_silent(results, domain, table)
+    return found
 
 
-def _against_fixed(results: Path, domain: str) -> list[Claim]:
+def _against_fixed(results: Path, domain: str, table: pd.DataFrame) -> list[Claim]:
     """Return two claims, on accuracy and on evaluations, if there are fixed steps."""
-    table, where, counted, limit = runs(results, domain), DOMAINS[domain], COUNTED[domain], LIMITS[domain]
+    where, counted, limit = DOMAINS[domain], COUNTED[domain], LIMITS[domain]
     fixed = {str(name): own for name, own in table.groupby("method") if str(name).startswith("fixed")}
     if not fixed:
         return []
@@ -94,15 +95,14 @@ def _against_fixed(results: Path, domain: str) -> list[Claim]:
         open_because or saves(against, f"{limit}, counted per rollout" if counted == CALLS else limit),
     )
     return [
-        _claim(domain, beats, fixed, of_accuracy, verdicts[0], table),
-        _claim(domain, cheaper, fixed, f"{of_accuracy}, {of_calls}", verdicts[1], table),
+        _claim(domain, table, beats, fixed, of_accuracy, verdicts[0]),
+        _claim(domain, table, cheaper, fixed, f"{of_accuracy}, {of_calls}", verdicts[1]),
     ]
 
 
-def _against_silent(results: Path, domain: str) -> list[Claim]:
+def _against_silent(results: Path, domain: str, table: pd.DataFrame) -> list[Claim]:
     """Return the claim on random matches at first, if there are runs without them."""
-    table, where = runs(results, domain), DOMAINS[domain]
-    silent = table[table.method == SILENT]
+    where, silent = DOMAINS[domain], table[table.method == SILENT]
     if silent.empty:
         return []
     gap = difference(table, silent, SCORE)
@@ -117,16 +117,16 @@ def _against_silent(results: Path, domain: str) -> list[Claim]:
         or _refused(table, silent)
         or more_accurate({METHODS[SILENT]: gap}, LIMITS[domain])
     )
-    return [_claim(domain, texts, {SILENT: silent}, _p_values({"accuracy": gap}), verdict, table)]
+    return [_claim(domain, table, texts, {SILENT: silent}, _p_values({"accuracy": gap}), verdict)]
 
 
 def _claim(
     domain: str,
+    table: pd.DataFrame,
     texts: _Texts,
     others: dict[str, pd.DataFrame],
     p_values: str,
     verdict: str,
-    table: pd.DataFrame,
 ) -> Claim:
     name, accuracy = best_shortcut(table)
     each = "; ".join(_words(own) for own in (table[table.method == "adaptive"], *others.values()))

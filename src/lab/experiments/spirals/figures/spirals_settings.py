@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.experiments.spirals.methods import METHODS, PERFECT
-from lab.experiments.spirals.settings import WHOLE, alone, settings_of_methods, tests_at, trials_at
+from lab.experiments.spirals.settings import WHOLE, settings_of_methods, tests_at, trials_at
 from lab.figures.style import median_and_range
 
 
@@ -18,13 +18,18 @@ def tabulate(results: Path) -> pd.DataFrame:
     """
     rows: dict[str, dict[str, str]] = {label: {"method": label} for label in METHODS.values()}
     for setting in settings_of_methods(results):
-        where = alone(setting.with_epochs)
+        where = _alone(setting.with_epochs)
         for (name, label), test in zip(METHODS.items(), tests_at(results, setting).values(), strict=True):
             reached = f"{(test >= PERFECT).sum()} of {len(test)}"
             rows[label][where] = f"{median_and_range(test)}; {reached}"
             if setting != WHOLE:  # Its configurations are of the same trials as those with fewer epochs.
                 trials = trials_at(results, setting, name)
                 done = trials[trials.state == "COMPLETE"]["test/accuracy"]
-                where_searched = f"trials, {alone(setting.words)}"
+                where_searched = f"trials, {_alone(setting.words)}"
                 rows[label][where_searched] = f"{(done >= PERFECT).sum()} of {len(done)}"
     return pd.DataFrame(list(rows.values()))
+
+
+def _alone(words: str) -> str:
+    """Return the words of a setting without their preposition."""
+    return words.removeprefix("with ").removeprefix("at ")

@@ -12,7 +12,8 @@ from scipy.stats import wilcoxon
 from lab.experiments.theory.solutions import DAMPING, EPSILON, PAPER_SIZE, SMALL, reported
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
-from lab.figures.verdicts import FEWEST, significant
+from lab.figures.two_groups import Difference, signs
+from lab.figures.verdicts import FEWEST
 
 NOISE = Path("theory/linear_regression_noise.csv")
 FOUND = 0.1
@@ -90,13 +91,10 @@ def consistency_rule(comparisons: Mapping[str, Sequence[Comparison]]) -> str:
         comparisons: one comparison for each damping, by the name of the problem.
     """
     every = [comparison for of in comparisons.values() for comparison in of]
-    found = iter(significant([comparison.p for comparison in every]))
-    sides = {
-        name: {(1 if comparison.ratio > 1 else -1) * next(found) for comparison in of}
-        for name, of in comparisons.items()
-    }
-    more = [name for name, side in sides.items() if side == {-1}]
-    less = [name for name, side in sides.items() if side == {1}]
+    found = iter(signs([Difference(1 - comparison.ratio, comparison.p) for comparison in every]))
+    sides = {name: {next(found) for _ in of} for name, of in comparisons.items()}
+    more = [name for name, side in sides.items() if side == {1}]
+    less = [name for name, side in sides.items() if side == {-1}]
     rest = [name for name in sides if name not in (*more, *less)]
     if not (more or less):
         return "undecided: no difference is significant with each damping"
@@ -109,16 +107,12 @@ def consistency_rule(comparisons: Mapping[str, Sequence[Comparison]]) -> str:
 
 def _scores(scored: pd.DataFrame) -> Claim:
     same = scored[scored.epsilon == EPSILON]
+    of = dict(tuple(same.groupby("problem")))
     comparisons = {
-        name: {damping: _compared(of, "inconsistency") for damping, of in own.groupby("damping")}
+        name: {damping: _compared(rows, "inconsistency") for damping, rows in of[problem].groupby("damping")}
         for problem, name in PROBLEMS.items()
-        for own in [same[same.problem == problem]]
     }
-    middle = {
-        name: _compared(of, "median_gap")
-        for problem, name in PROBLEMS.items()
-        for of in [reported(same[same.problem == problem])]
-    }
+    middle = {name: _compared(reported(of[problem]), "median_gap") for problem, name in PROBLEMS.items()}
     risks = same.groupby(["problem", "aggregator"]).train_risk.median()
     each = "; ".join(
         f"on {name} {' and '.join(f'{_times(one)} (p = {one.p:.2g})' for one in own.values())}, by the "
