@@ -136,6 +136,13 @@ class HeldState:
         for held in self._held:
             held.restore()
 
+    def restore_changed(self) -> None:
+        """Do the same, but leave everything alone that ``forget_unchanged`` would forget."""
+        threads = active_count() > 1
+        for held in self._held:
+            if held.changed() and not (threads and held.only_grew()):
+                held.restore()
+
     def strict_values(self) -> dict[str, SavedValue]:
         """All saved values by name, without containers, of which a change is refused though none reads it."""
         inside = {number for _, number in self._visited}

@@ -106,13 +106,13 @@ def _mark(tensor: Tensor) -> Any:
     if has_left_vmap(tensor) or tensor.is_inference():
         return 0
     version, values = tensor._version, tensor.detach()
-    if not isinstance(tensor, nn.Parameter) or not _has_a_sum(values):
+    if not isinstance(tensor, nn.Parameter) or not has_a_sum(values):
         return version
     total = values.sum(dtype=torch.float64) if values.is_floating_point() else values.sum()
     return version, values.data_ptr(), str(total.item())  # As text, because NaN does not equal itself.
 
 
-def _has_a_sum(values: Tensor) -> bool:
+def has_a_sum(values: Tensor) -> bool:
     """Whether numbers can be added: quantised weights are of other classes, and bytes are no sums."""
     plain = type(values) is Tensor and values.layout == torch.strided and not values.is_meta
     return plain and (values.element_size() > 1 or not values.is_floating_point())
@@ -140,9 +140,14 @@ def nearly_equal(one: Tensor, other: Tensor) -> bool:
         return False
     if not one.is_floating_point():
         return torch.equal(one, other)
-    relative = 1e-5 if one.is_cuda else 16 * torch.finfo(one.dtype).eps
+    relative = rounding_of(one)
     values = one.double()[one.isfinite()]
     largest = float(values.abs().max()) if len(values) else 0.0
     return torch.allclose(
         one.double(), other.double(), rtol=relative, atol=relative * largest, equal_nan=True
     )
+
+
+def rounding_of(values: Tensor) -> float:
+    """How much two sums of the same numbers of this type may differ, relative to the largest."""
+    return 1e-5 if values.is_cuda else 16 * torch.finfo(values.dtype).eps

@@ -12,6 +12,7 @@ from ilc.errors import UserError
 from ilc.gradients._trials.both_orders import Batches, try_both_orders
 from ilc.gradients._trials.findings import all_findings, findings
 from ilc.gradients._trials.held_state import HeldState, HeldStates, ModuleState
+from ilc.gradients._trials.passed_twice import check_passed_twice
 from ilc.gradients._trials.state_beside import StateBeside
 from ilc.gradients._trials.trial_parameters import zeros_replaced
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of
@@ -65,6 +66,7 @@ def no_state_between_environments(
     looks_beside = is_new and sum(question in each for each in all_findings(model)) < _ENOUGH
     beside = [StateBeside(loss_fn, nn.ModuleList([model, *losses]))] if looks_beside else []
     before = HeldStates([*own, *beside])
+    seen = check_passed_twice(model, loss_fn, inputs, targets, [*own], [*beside]) if looks_beside else True
     try:
         yield
     except BaseException:
@@ -75,7 +77,8 @@ def no_state_between_environments(
     for_good = [owner + name for owner, state in pairs for name in state.changes_for_good()] if is_new else []
     changed = [owner + name for owner, state in pairs for name in state.changes()]
     if not changed:
-        known[question] = False
+        if seen:
+            known[question] = False
         return
     for state in beside:
         state.forget_unchanged()

@@ -1,0 +1,125 @@
+"""Whether the same environment passed twice gives the same: what differs is kept in a place nobody searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ilc.errors import UserError
+from ilc.gradients._environment import as_objective, differentiated, trainable_parameters
+from ilc.gradients._passes.calls import outputs_of, value_of
+from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.held_state import HeldState, HeldStates
+from ilc.gradients._trials.held_values import nearly_equal
+from ilc.gradients._trials.order_or_chance import depends_on_order
+from ilc.gradients._trials.random_numbers import random_numbers_untouched, seed_everything
+from ilc.gradients._trials.trial_parameters import zeros_replaced
+from ilc.gradients._trials.trial_passes import buffers_untouched, copied
+from ilc.gradients._trials.written_parameters import WrittenParameters, refusal
+from ilc.objectives import ObjectiveFunction
+
+_ELSEWHERE = (
+    "the same examples passed twice give another risk or other gradients, although nothing has changed in the "
+    "model and the loss where state is searched, so that one environment depends on the environment before it "
+    "by something kept elsewhere: make it a buffer (register_buffer), because every environment starts with "
+    "the same buffers, or change it between the steps"
+)
+
+
+def check_passed_twice(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Values | list[Values],
+    targets: Values | list[Values],
+    own: list[HeldState],
+    beside: list[HeldState],
+) -> bool:
+    """Pass the first environment, the last one, and the first one again; both times it has to show the same.
+
+    Buffers, random numbers and all state that was saved are put back before each pass. So whatever still
+    differs depends on something else, which no search of known places would find. Only when it differs, more
+    passes tell the order of the environments from random numbers that nobody can seed.
+
+    Args:
+        model: the model.
+        loss_fn: the objective.
+        inputs: of each environment.
+        targets: of each environment.
+        own: what the modules hold.
+        beside: what is held elsewhere. Only what a pass changed is put back there.
+
+    Returns:
+        Whether anything could be seen; it cannot if the first risk is NaN or infinite.
+
+    Raises:
+        UserError: a pass writes a trainable parameter, or depends on the pass before it.
+    """
+    repeated = _Repeated(model, loss_fn, inputs, targets, own, beside)
+    last = len(inputs) - 1
+    with zeros_replaced(model):
+        written = WrittenParameters(model)
+        try:
+            first = repeated.shown(0)
+            if not bool(first[0].isfinite()):
+                return False
+            moved = written.changed()
+            repeated.shown(last)
+            moved_again = written.changed()
+            second = repeated.shown(0)
+            moved_again += written.changed()
+            differs = not all(map(nearly_equal, first, second))
+            # A constraint on weights may be written by each pass, if doing so twice changes nothing.
+            culprits = moved_again or (moved if differs else [])
+            found_elsewhere = differs and not culprits and not repeated.moves_for_good()
+            found_elsewhere = found_elsewhere and depends_on_order(repeated.shown, 0, last)
+        except Exception:  # The step itself will report what is wrong.
+            return True
+        finally:
+            put_back = written.put_back()
+    if culprits:
+        raise UserError(refusal(culprits[0], put_back))
+    if found_elsewhere:
+        raise UserError(_ELSEWHERE)
+    return True
+
+
+class _Repeated:
+    """Passes that all begin with the same random numbers, buffers and saved state."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss_fn: ObjectiveFunction,
+        inputs: Values | list[Values],
+        targets: Values | list[Values],
+        own: list[HeldState],
+        beside: list[HeldState],
+    ) -> None:
+        self._model, self._loss_fn, self._inputs, self._targets = model, loss_fn, inputs, targets
+        self._own, self._beside = own, beside
+        self._parameters = trainable_parameters(model)
+        self._generators = HeldStates([*own, *beside]).generators
+
+    def shown(self, e: int) -> list[Tensor]:
+        """The risk and the gradients of an environment."""
+        x, y = copied(self._inputs, [e])[0], copied(self._targets, [e])[0]
+        kind: Any = x.device.type
+        on = torch.is_autocast_enabled(kind)
+        # Narrow copies of weights, which autocast keeps, would outlive the weights of this trial.
+        autocast = torch.autocast(kind, torch.get_autocast_dtype(kind), enabled=on, cache_enabled=False)
+        try:
+            with random_numbers_untouched(x, self._generators), buffers_untouched(self._model), autocast:
+                seed_everything(0, self._generators)
+                objective = as_objective(value_of(self._loss_fn, outputs_of(self._model, x), y))
+                found = differentiated(objective.loss, self._model, self._parameters)
+                return [value.detach().clone() for value in (objective.risk, *found)]
+        finally:
+            HeldStates(self._own).restore()
+            for state in self._beside:
+                state.restore_changed()
+
+    def moves_for_good(self) -> bool:
+        """Whether passes have moved a saved value that cannot be put back. Its name is found elsewhere."""
+        return any(state.changes_for_good() for state in self._own)
