@@ -14,7 +14,8 @@ from ilc.errors import UserError
 from ilc.gradients._environment import as_objective
 from ilc.gradients._sharded import reshard
 from ilc.gradients._trials.findings import findings
-from ilc.gradients._trials.held_state import HeldStates, ModuleState, first_difference_of_states
+from ilc.gradients._trials.held_state import ModuleState
+from ilc.gradients._trials.held_states import HeldStates, first_difference_of_states
 from ilc.gradients._trials.held_values import nearly_equal
 from ilc.gradients._trials.random_numbers import random_numbers_untouched, seed_everything
 from ilc.gradients._trials.state_beside import StateBeside

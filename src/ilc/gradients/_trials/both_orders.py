@@ -13,7 +13,8 @@ from torch.utils._pytree import tree_leaves
 from ilc.gradients._environment import as_objective, differentiated, trainable_parameters
 from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.held_state import HeldState, HeldStates, first_difference_of_states
+from ilc.gradients._trials.held_state import HeldState
+from ilc.gradients._trials.held_states import HeldStates, first_difference_of_states
 from ilc.gradients._trials.held_values import nearly_equal
 from ilc.gradients._trials.random_numbers import random_numbers_untouched, seed_everything
 from ilc.gradients._trials.trial_passes import buffers_untouched, copied
@@ -36,11 +37,21 @@ class Trial(NamedTuple):
 
 
 def try_both_orders(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Batches, targets: Batches, before: HeldStates
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Batches,
+    targets: Batches,
+    before: HeldStates,
+    in_later_step: bool = False,
 ) -> Trial:
-    """Compare the last environment after the first one with the last environment by itself."""
+    """Compare the last environment after the first one with the last environment by itself.
+
+    In a later step, when a model has trained for long, less is refused. Of the state that passes leave, only
+    tensors of one shape count. A model whose passes never repeat shows nothing.
+    """
     parameters = trainable_parameters(model)
     generators, averaged = before.generators, model if model.training else None
+    restore = before.restore_changed if in_later_step else before.restore
 
     def passed(seed: int, *environments: int) -> tuple[list[Tensor], HeldState]:
         """Pass these environments in turn; return what the last one shows and the state that it leaves."""
@@ -56,14 +67,14 @@ def try_both_orders(
                 seen = [objective.risk, *tree_leaves(outputs), *model.buffers(), *found]
                 seen = [value.detach().clone() for value in seen if isinstance(value, Tensor)]
         after = before.states[0].saved_now()
-        before.restore()
+        restore()
         return seen, after
 
-    with _shaken(before):
-        return _compared(passed, len(inputs))
+    with _shaken(before, restore):
+        return _compared(passed, len(inputs), in_later_step)
 
 
-def _compared(passed: Callable[..., tuple[list[Tensor], HeldState]], n: int) -> Trial:
+def _compared(passed: Callable[..., tuple[list[Tensor], HeldState]], n: int, in_later_step: bool) -> Trial:
     finite = [bool(passed(0, e)[0][0].isfinite()) for e in range(n)]
     if not any(finite):
         return Trial(conclusive=False, culprit=None)
@@ -73,16 +84,18 @@ def _compared(passed: Callable[..., tuple[list[Tensor], HeldState]], n: int) -> 
     firsts = {0, *[e for e, is_finite in enumerate(finite) if not is_finite][:1]}
     for seed in (0, 1):  # One dropout mask may hide what another one shows.
         seen_by_itself, state_by_itself = passed(seed, last)
+        if in_later_step and not all(map(nearly_equal, passed(seed, last)[0], seen_by_itself)):
+            return Trial(conclusive=True, culprit=None)
         for first in firsts:
             seen_after_first, state_after_first = passed(seed, first, last)
-            different = first_difference_of_states(state_after_first, state_by_itself)
+            different = first_difference_of_states(state_after_first, state_by_itself, in_later_step)
             if different is not None or not all(map(nearly_equal, seen_after_first, seen_by_itself)):
                 return Trial(conclusive=True, culprit=different or "")
     return Trial(conclusive=True, culprit=None)
 
 
 @contextmanager
-def _shaken(before: HeldStates) -> Iterator[None]:
+def _shaken(before: HeldStates, restore: Callable[[], None]) -> Iterator[None]:
     """Let all passes begin with other frozen parameters, if a pass has moved them.
 
     A copy that follows the weights may be equal to them at the start, so that nothing would show.
@@ -99,4 +112,4 @@ def _shaken(before: HeldStates) -> Iterator[None]:
     finally:
         for saved, copy in zip(moved, copies, strict=True):
             saved.copy.copy_(copy)
-        before.restore()
+        restore()

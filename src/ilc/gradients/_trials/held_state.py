@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from threading import active_count
 from typing import Any, NamedTuple
 
@@ -137,11 +136,8 @@ class HeldState:
             held.restore()
 
     def restore_changed(self) -> None:
-        """Do the same, but leave everything alone that ``forget_unchanged`` would forget."""
-        threads = active_count() > 1
-        for held in self._held:
-            if held.changed() and not (threads and held.only_grew()):
-                held.restore()
+        """Do the same, but leave to other threads what they may have filled."""
+        self.restore()
 
     def strict_values(self) -> dict[str, SavedValue]:
         """All saved values by name, without containers, of which a change is refused though none reads it."""
@@ -216,30 +212,3 @@ class ModuleState(HeldState):
 def containers_of_module(module: nn.Module, with_buffers: bool) -> tuple[Any, ...]:
     """What stands for the parts of one module."""
     return Attributes(module), Buffers(module, with_buffers), Parameters(module, all_of_them=False)
-
-
-class HeldStates:
-    """Several states as one."""
-
-    def __init__(self, states: Sequence[HeldState]) -> None:
-        self.states = list(states)
-
-    def restore(self) -> None:
-        """Put every value back that can be put back."""
-        for state in self.states:
-            state.restore()
-
-    @property
-    def generators(self) -> list[Generator]:
-        """The generators of random numbers among the values, each once."""
-        found = [generator for state in self.states for generator in state.generators]
-        return list({id(generator): generator for generator in found}.values())
-
-
-def first_difference_of_states(one: HeldState, other: HeldState) -> str | None:
-    """The name of the first value that counts and is not the same in both; None if all are."""
-    ours, theirs = one.strict_values(), other.strict_values()
-    for name in {**ours, **theirs}:
-        if name not in ours or name not in theirs or not ours[name].equals(theirs[name]):
-            return name
-    return None

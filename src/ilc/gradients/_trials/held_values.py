@@ -88,6 +88,12 @@ class SavedValue(NamedTuple):
             return type(self.value) is type(other.value) and _equal(self.value, other.value)
         return type(self.value) is type(other.value)
 
+    def is_comparable(self, other: SavedValue) -> bool:
+        """Whether both are copied tensors of floating-point numbers of one shape."""
+        ours, theirs = self.copy, other.copy
+        both = isinstance(ours, Tensor) and isinstance(theirs, Tensor) and ours.shape == theirs.shape
+        return both and ours.is_floating_point()
+
 
 def _equal(one: Any, other: Any) -> bool:
     """Whether two plain values are equal. NaN equals NaN."""

@@ -18,9 +18,9 @@ _ROUNDS = 10
 def depends_on_order(shown: Callable[[int], list[Tensor]], one: int, other: int) -> bool:
     """Whether what an environment shows depends on the passes before it.
 
-    Each round passes the other environment, then the one, then the one again. Random numbers that are fresh in
-    each pass know nothing of this order: all passes of the one are alike. State shows in one of two ways. All
-    passes after the other environment lie on one side of all passes after the one itself, or the passes
+    Each round passes the other environment, then the one, then the one again. Random numbers that are fresh
+    in each pass know nothing of this order: all passes of the one are alike. State shows in one of two ways.
+    All passes after the other environment lie on one side of all passes after the one itself, or the passes
     rise or fall from each round to the next.
 
     Args:

@@ -1,4 +1,4 @@
-"""Whether the same environment passed twice gives the same: what differs is kept in a place nobody searches."""
+"""Whether the same environment passed twice gives the same, so that no pass keeps something unseen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ilc.errors import UserError
 from ilc.gradients._environment import as_objective, differentiated, trainable_parameters
 from ilc.gradients._passes.calls import outputs_of, value_of
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.held_state import HeldState, HeldStates
+from ilc.gradients._trials.held_states import HeldStates
 from ilc.gradients._trials.held_values import nearly_equal
 from ilc.gradients._trials.order_or_chance import depends_on_order
 from ilc.gradients._trials.random_numbers import random_numbers_untouched, seed_everything
@@ -21,10 +21,10 @@ from ilc.gradients._trials.written_parameters import WrittenParameters, refusal
 from ilc.objectives import ObjectiveFunction
 
 _ELSEWHERE = (
-    "the same examples passed twice give another risk or other gradients, although nothing has changed in the "
-    "model and the loss where state is searched, so that one environment depends on the environment before it "
-    "by something kept elsewhere: make it a buffer (register_buffer), because every environment starts with "
-    "the same buffers, or change it between the steps"
+    "the same examples passed twice give another risk or other gradients, although no attribute that can be "
+    "searched has changed, so that one environment depends on the environment before it by something that "
+    "the forward pass or the loss keeps elsewhere: make it a buffer (register_buffer), because every "
+    "environment starts with the same buffers, or change it between the steps"
 )
 
 
@@ -33,8 +33,7 @@ def check_passed_twice(
     loss_fn: ObjectiveFunction,
     inputs: Values | list[Values],
     targets: Values | list[Values],
-    own: list[HeldState],
-    beside: list[HeldState],
+    before: HeldStates,
 ) -> bool:
     """Pass the first environment, the last one, and the first one again; both times it has to show the same.
 
@@ -47,8 +46,7 @@ def check_passed_twice(
         loss_fn: the objective.
         inputs: of each environment.
         targets: of each environment.
-        own: what the modules hold.
-        beside: what is held elsewhere. Only what a pass changed is put back there.
+        before: all state that was saved.
 
     Returns:
         Whether anything could be seen; it cannot if the first risk is NaN or infinite.
@@ -56,7 +54,7 @@ def check_passed_twice(
     Raises:
         UserError: a pass writes a trainable parameter, or depends on the pass before it.
     """
-    repeated = _Repeated(model, loss_fn, inputs, targets, own, beside)
+    repeated = _Repeated(model, loss_fn, inputs, targets, before)
     last = len(inputs) - 1
     with zeros_replaced(model):
         written = WrittenParameters(model)
@@ -94,13 +92,12 @@ class _Repeated:
         loss_fn: ObjectiveFunction,
         inputs: Values | list[Values],
         targets: Values | list[Values],
-        own: list[HeldState],
-        beside: list[HeldState],
+        before: HeldStates,
     ) -> None:
         self._model, self._loss_fn, self._inputs, self._targets = model, loss_fn, inputs, targets
-        self._own, self._beside = own, beside
+        self._before = before
         self._parameters = trainable_parameters(model)
-        self._generators = HeldStates([*own, *beside]).generators
+        self._generators = before.generators
 
     def shown(self, e: int) -> list[Tensor]:
         """The risk and the gradients of an environment."""
@@ -116,10 +113,8 @@ class _Repeated:
                 found = differentiated(objective.loss, self._model, self._parameters)
                 return [value.detach().clone() for value in (objective.risk, *found)]
         finally:
-            HeldStates(self._own).restore()
-            for state in self._beside:
-                state.restore_changed()
+            self._before.restore_changed()
 
     def moves_for_good(self) -> bool:
         """Whether passes have moved a saved value that cannot be put back. Its name is found elsewhere."""
-        return any(state.changes_for_good() for state in self._own)
+        return any(state.changes_for_good() for state in self._before.states)

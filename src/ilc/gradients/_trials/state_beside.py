@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import active_count
 from types import FunctionType
 from typing import Any
 
@@ -43,6 +44,13 @@ class StateBeside(HeldState):
     def _add_once(self, path: str, container: Any) -> None:
         if self._is_new(container):
             self._add(path, container)
+
+    def restore_changed(self) -> None:
+        """Do the same, but leave everything alone that ``forget_unchanged`` would forget."""
+        threads = active_count() > 1
+        for held in self._held:
+            if held.changed() and not (threads and held.only_grew()):
+                held.restore()
 
     def again(self) -> HeldState:
         """Save what the same containers hold at present, and no others."""

@@ -69,7 +69,7 @@ def _watched(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def _mark(values: Tensor) -> str:
-    """What changes when a parameter is written, also by its ``data``. It is text: NaN does not equal itself."""
+    """What changes when a parameter is written, as text because NaN does not equal itself."""
     if not values.is_floating_point():
         return ""
     total = values.sum(dtype=torch.float64)
