@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from threading import active_count
 from typing import Any
 
 from torch import Tensor, nn
@@ -51,6 +52,8 @@ class PlainAttributes:
         found = {place for place, tensor, version in self._versions if _version(tensor) != version}
         for container, before in self._held:
             now = _contents(container)
+            if self._is_left_alone(container, now, before):
+                continue
             if now.keys() != before.keys():
                 found |= {(id(container), key) for key in now.keys() ^ before.keys()}
             for key, value in now.items():
@@ -87,7 +90,16 @@ class PlainAttributes:
     @staticmethod
     def _is_other(container: Any, before: dict[Any, Any]) -> bool:
         now = _contents(container)
+        if PlainAttributes._is_left_alone(container, now, before):
+            return False
         return [*now] != [*before] or any(now[key] is not before[key] for key in now)
+
+    @staticmethod
+    def _is_left_alone(container: Any, now: dict[Any, Any], before: dict[Any, Any]) -> bool:
+        """Whether items came to the end of a list, as another thread may add them."""
+        if isinstance(container, (nn.Module, dict)) or len(now) <= len(before) or active_count() == 1:
+            return False
+        return all(now[key] is before[key] for key in before)
 
 
 def _contents(container: Any) -> dict[Any, Any]:
