@@ -71,7 +71,7 @@ def check_passed_twice(
             # A constraint on weights may be written by each pass, if doing so twice changes nothing.
             culprits = moved_again or (moved if differs else [])
             found_elsewhere = differs and not culprits and not repeated.moves_for_good()
-            found_elsewhere = found_elsewhere and depends_on_order(repeated.shown, 0, last)
+            found_elsewhere = found_elsewhere and depends_on_order(repeated.shown, 0, last or _PART)
         except Exception:  # The step itself will report what is wrong.
             return True
         finally:
@@ -81,6 +81,10 @@ def check_passed_twice(
     if found_elsewhere:
         raise UserError(_ELSEWHERE)
     return True
+
+
+_PART = -1
+"""Stands for the first environment without its last example, where there is no other environment."""
 
 
 class _Repeated:
@@ -101,7 +105,9 @@ class _Repeated:
 
     def shown(self, e: int) -> list[Tensor]:
         """The risk and the gradients of an environment."""
-        x, y = copied(self._inputs, [e])[0], copied(self._targets, [e])[0]
+        x, y = (copied(values, [max(e, 0)])[0] for values in (self._inputs, self._targets))
+        if e == _PART:
+            x, y = x[:-1], y[:-1]
         kind: Any = x.device.type
         on = torch.is_autocast_enabled(kind)
         # Narrow copies of weights, which autocast keeps, would outlive the weights of this trial.

@@ -72,6 +72,12 @@ def _mark(values: Tensor) -> str:
     """What changes when a parameter is written, as text because NaN does not equal itself."""
     if not values.is_floating_point():
         return ""
-    total = values.sum(dtype=torch.float64)
     magnitude = torch.linalg.vector_norm(values, 1, dtype=torch.float64)
-    return str(torch.stack([total, magnitude]).tolist())
+    return str(torch.stack([magnitude, *_weighted_sums(values)]).tolist())
+
+
+def _weighted_sums(values: Tensor) -> list[Tensor]:
+    """Sums that change when rows or columns change places."""
+    matrix = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
+    sums = [matrix.sum(axis, dtype=torch.float64) for axis in (0, 1)]
+    return [one @ torch.arange(1, len(one) + 1, dtype=one.dtype, device=one.device) for one in sums]
