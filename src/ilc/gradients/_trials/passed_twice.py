@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -108,12 +109,9 @@ class _Repeated:
         x, y = (copied(values, [max(e, 0)])[0] for values in (self._inputs, self._targets))
         if e == _PART:
             x, y = x[:-1], y[:-1]
-        kind: Any = x.device.type
-        on = torch.is_autocast_enabled(kind)
-        # Narrow copies of weights, which autocast keeps, would outlive the weights of this trial.
-        autocast = torch.autocast(kind, torch.get_autocast_dtype(kind), enabled=on, cache_enabled=False)
+        uncached = _autocast_without_copies(x.device.type)
         try:
-            with random_numbers_untouched(x, self._generators), buffers_untouched(self._model), autocast:
+            with random_numbers_untouched(x, self._generators), buffers_untouched(self._model), uncached:
                 seed_everything(0, self._generators)
                 objective = as_objective(value_of(self._loss_fn, outputs_of(self._model, x), y))
                 found = differentiated(objective.loss, self._model, self._parameters)
@@ -124,3 +122,10 @@ class _Repeated:
     def moves_for_good(self) -> bool:
         """Whether passes have moved a saved value that cannot be put back. Its name is found elsewhere."""
         return any(state.changes_for_good() for state in self._before.states)
+
+
+def _autocast_without_copies(device: str) -> AbstractContextManager[Any]:
+    """Autocast as it is, if it is on: the narrow copies that it keeps would outlive this trial's weights."""
+    if not torch.is_autocast_enabled(device):
+        return nullcontext()
+    return torch.autocast(device, torch.get_autocast_dtype(device), cache_enabled=False)
