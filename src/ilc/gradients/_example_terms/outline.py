@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -12,7 +12,13 @@ from torch.utils._pytree import tree_leaves
 
 Shapes = tuple[tuple[int, ...], ...]
 Axes = dict[Node, tuple[int | None, ...]]
-"""For each operation and each of its outputs the axis of the examples; None for what has none."""
+"""For each operation and each of its outputs the axis of the examples; None for what has none.
+
+It is ``SEVERAL`` where more than one axis follows their number.
+"""
+
+SEVERAL = -1
+"""Stands for the axis where more than one may be that of the examples."""
 
 SHOWS_SHAPES = hasattr(Node, "_input_metadata")
 """Whether this torch tells the shapes of an operation's outputs. Version 2.4 does not."""
@@ -60,19 +66,45 @@ def example_axes(nodes: list[Node], n: int, other: Outline) -> Axes | None:
     length itself would say nothing: there may be as many positions as examples.
     """
     own = Outline.of(nodes, n)
-    if [name for name, _ in own.steps] != [name for name, _ in other.steps]:
+    if not _alike(own, other):
         return None
-    axes: Axes = {}
-    for node, (_, shapes), (_, others) in zip(nodes, own.steps, other.steps, strict=True):
-        if list(map(len, shapes)) != list(map(len, others)):
-            return None
-        axes[node] = tuple(
-            next(
-                (axis for axis, pair in enumerate(zip(*both, strict=True)) if _scales(pair, n, other.n)), None
-            )
+    return dict(zip(nodes, _scaling(own, other), strict=True))
+
+
+def axes_of_few(nodes: list[Node], n: int, one: Outline, other: Outline) -> Axes | None:
+    """The axes of the examples in a pass of ``n``, by two passes that differ in nothing but their number.
+
+    The length of another axis may follow the examples, as where padding is cut to the longest text. So the
+    passes have the same examples, one of them twice in the second pass. Lengths are compared between
+    these two alone. The result is None if the operations are not the same.
+    """
+    own = Outline.of(nodes, n)
+    if not (_alike(one, other) and _alike(own, one)):
+        return None
+    return {
+        node: tuple(
+            SEVERAL if axis is not None and axis != SEVERAL and shape[axis] % n else axis
+            for axis, shape in zip(axes, shapes, strict=True)
+        )
+        for node, axes, (_, shapes) in zip(nodes, _scaling(one, other), own.steps, strict=True)
+    }
+
+
+def _alike(one: Outline, other: Outline) -> bool:
+    """Whether two passes have the same operations, with as many axes."""
+    return [(name, tuple(map(len, shapes))) for name, shapes in one.steps] == [
+        (name, tuple(map(len, shapes))) for name, shapes in other.steps
+    ]
+
+
+def _scaling(one: Outline, other: Outline) -> Iterator[tuple[int | None, ...]]:
+    """For each operation the axis of each output whose length is in proportion to the examples."""
+    for (_, shapes), (_, others) in zip(one.steps, other.steps, strict=True):
+        found = (
+            [axis for axis, pair in enumerate(zip(*both, strict=True)) if _scales(pair, one.n, other.n)]
             for both in zip(shapes, others, strict=True)
         )
-    return axes
+        yield tuple((axes[0] if len(axes) == 1 else SEVERAL) if axes else None for axes in found)
 
 
 def examples_meet(nodes: list[Node], n: int, other: Outline) -> bool | None:

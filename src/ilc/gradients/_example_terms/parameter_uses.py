@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.autograd.graph import GradientEdge, Node
 
-from ilc.gradients._example_terms.outline import Axes
+from ilc.gradients._example_terms.outline import SEVERAL, Axes
 
 
 class Use(NamedTuple):
@@ -81,7 +81,7 @@ def uses_of(
             continue
         bottom = all(f is None or not _has_examples(f, axes) for f, _ in node.next_functions)
         known = tuple(axis for axis in axes[node] if axis is not None)
-        outer = _outer(node, known[0], views, axes, n)
+        outer = None if SEVERAL in known else _outer(node, known[0], views, axes, n)
         for operand, (following, number) in enumerate(node.next_functions):
             if following is None or _has_examples(following, axes):
                 continue
@@ -132,7 +132,7 @@ def _outer(node: Any, axis: int, views: dict[Node, Node], axes: Axes, n: int) ->
     if node._input_metadata[0].shape[axis] == n:
         return 1
     view: Any = views.get(node)
-    if axis != 0 or view is None or axes[view][0] is None:
+    if axis != 0 or view is None or axes[view][0] in (None, SEVERAL):
         return None
     shape = view._input_metadata[0].shape
     return int(torch.Size(shape[: axes[view][0]]).numel()) if shape[axes[view][0]] == n else None

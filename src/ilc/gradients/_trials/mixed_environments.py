@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import BackwardCFunction
 from torch.autograd.graph import Node
 
+from ilc.gradients._environment import trainable_parameters
 from ilc.gradients._example_terms.outline import (
     SHOWS_SHAPES,
     Outline,
+    example_axes,
     examples_meet,
     operations,
 )
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.held_values import nearly_equal
+from ilc.gradients._trials.counters import counters_far_ahead
+from ilc.gradients._trials.large_rows import LayerPass, Place, differ, others_change
+from ilc.gradients._trials.moved_rows import moves_along_examples, moves_rows
+from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import trained_layers
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
+from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, trial_passes
 from ilc.gradients._ways.by_layers import losses_of_environments
 from ilc.objectives import ObjectiveFunction
 
 _LARGE = 1e3
-"""The factor of other environments' rows. A part that is off for small numbers may be on for large ones."""
+"""The factor of other environments' inputs."""
 
 
 def environments_mix(
     model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
 ) -> bool:
-    """Whether a trained layer's rows for another environment reach the risk of the first one, or may do so.
+    """Whether a trained layer's rows for other environments reach the risk of one, or may do so.
 
     Sums show this only if the effect is large. An auxiliary loss, which a router or a regulariser makes of
     the whole batch, mostly has a small factor. A model that sorts its examples leaves them in their places
     if they come sorted, so all operations count that can move rows. A limit, such as ``relu(mean - 2)``, may
-    not be reached yet, so an operation counts too if the examples' axis ends there, and the other
-    environments pass once more with large rows.
+    not be reached yet, so an operation counts too if it works along the examples' axis or ends it, and the
+    other environments pass once more with large rows. Rows may reach only those after them or before them,
+    so the first environment and the last one are looked at. What grows with a counter of the model is looked
+    at once more with the counter far ahead.
     """
+    if _mix_now(model, loss_fn, inputs, targets, passes):
+        return True
+    with counters_far_ahead(model, loss_fn, inputs) as ahead:
+        if not ahead:
+            return False
+        with trial_passes(model, loss_fn, inputs) as later:
+            try:
+                return _mix_now(model, loss_fn, inputs, targets, later)
+            except Exception:  # The model may not bear so large a number.
+                return False
+
+
+def _mix_now(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
+) -> bool:
     shape = inputs.shape[:2]
     outputs: list[Tensor] = []
 
@@ -51,25 +71,29 @@ def environments_mix(
     try:
         with buffers_untouched(model):
             found = outputs_of(model, inputs.clone().flatten(0, 1))
-            first = losses_of_environments(loss_fn, found, targets.clone(), shape).loss[0]
+            losses = losses_of_environments(loss_fn, found, targets.clone(), shape).loss
     finally:
         for handle in handles:
             handle.remove()
     nodes = operations(found)
-    if any(_moves_rows(node) for node in nodes):
+    if any(map(moves_rows, nodes)):
         return True
     try:
-        if _examples_meet(model, inputs, nodes, passes) or _rows_reach_the_first(
-            model, inputs, found, passes
-        ):
+        if _examples_meet(model, inputs, nodes, passes) or _values_change(model, inputs, passes):
             return True
     except Exception:  # A pass of other examples may fail, and then nothing is known.
         return True
-    if not outputs or not first.requires_grad:
+    if not outputs or not losses.requires_grad:
         return False
-    gradients = torch.autograd.grad(first, outputs, allow_unused=True)
-    others = [gradient[shape[1] :] for gradient in gradients if gradient is not None]
-    return any(bool((rows.isfinite() & (rows != 0)).any()) for rows in others)
+    n = shape[1]
+    return _reached(losses[0], outputs, slice(n, None)) or _reached(losses[-1], outputs, slice(None, -n))
+
+
+def _reached(loss: Tensor, outputs: list[Tensor], others: slice) -> bool:
+    """Whether the risk of an environment has a gradient in the rows of the others."""
+    gradients = torch.autograd.grad(loss, outputs, allow_unused=True, retain_graph=True)
+    rows = [gradient[others] for gradient in gradients if gradient is not None]
+    return any(bool((row.isfinite() & (row != 0)).any()) for row in rows)
 
 
 def _examples_meet(model: nn.Module, inputs: Values, nodes: list[Node], passes: TrialPasses) -> bool:
@@ -81,36 +105,33 @@ def _examples_meet(model: nn.Module, inputs: Values, nodes: list[Node], passes: 
     passes.reset()
     with buffers_untouched(model):
         other = Outline.of(operations(outputs_of(model, fewer.flatten(0, 1))), fewer.shape[:2].numel())
+    axes = example_axes(nodes, n, other)
+    if axes is None or moves_along_examples(nodes, axes):
+        return True
     return examples_meet(nodes, n, other) is not False
 
 
-def _rows_reach_the_first(model: nn.Module, inputs: Values, outputs: Tensor, passes: TrialPasses) -> bool:
-    """Whether the first environment's outputs change when the others' rows are larger in a layer's output."""
+def _values_change(model: nn.Module, inputs: Values, passes: TrialPasses) -> bool:
+    """Whether the outputs for one environment change when the others' rows or inputs are larger."""
     n, total = inputs.shape[1], inputs.shape[:2].numel()
-    done = False
+    kept = [slice(0, n), slice(total - n, total)]
+    x = inputs.detach().flatten(0, 1)
 
-    def enlarge(layer: nn.Module, arguments: Any, output: Any) -> Any:
-        nonlocal done
-        if done or not isinstance(output, Tensor) or len(output) != total or not output.is_floating_point():
-            return None
-        done = True
-        return torch.cat([output[:n], _LARGE * output[n:]])
+    def one_pass(layers: LayerPass, values: Values = x) -> list[list[Tensor]]:
+        passes.reset()  # It would also take back hooks.
+        with buffers_untouched(model), layers.hooked():
+            found: Tensor = outputs_of(model, values.clone())
+        return [[found.detach()[which]] for which in kept]
 
-    passes.reset()  # It would also take back hooks.
-    handles = [layer.register_forward_hook(enlarge, prepend=True) for layer in trained_layers(model)]
-    try:
-        with buffers_untouched(model), torch.no_grad():
-            again = outputs_of(model, inputs.clone().flatten(0, 1))
-    finally:
-        for handle in handles:
-            handle.remove()
-    return not nearly_equal(outputs.detach()[:n], again[:n])
+    def first_axis(place: Place, shape: torch.Size) -> int | None:
+        return 0 if len(shape) and shape[0] == total else None
 
-
-_MOVES = re.compile("Index|Gather|Scatter|Sort|Topk|Take|MaskedSelect|Roll")
-"""Names of operations that put rows where numbers of the batch say."""
-
-
-def _moves_rows(node: Any) -> bool:
-    """Whether an operation can move rows; one that a user wrote can do anything."""
-    return isinstance(node, BackwardCFunction) or _MOVES.match(node.name()) is not None
+    plain = one_pass(LayerPass(()))
+    tolerance = Tolerance.of([*trainable_parameters(model).values(), inputs, *plain[0]]).of_all
+    if isinstance(x, Tensor) and x.is_floating_point():
+        for i, which in enumerate(kept):
+            large = _LARGE * x
+            large[which] = x[which]
+            if differ(plain[i], one_pass(LayerPass(()), large)[i], tolerance):
+                return True
+    return others_change(one_pass, trained_layers(model), first_axis, total, kept, tolerance)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 
 from ilc.aggregators import GradientStatistics
-from ilc.gradients._example_terms.outline import SHOWS_SHAPES, Axes, Outline, example_axes, operations
+from ilc.gradients._example_terms.outline import SHOWS_SHAPES, Axes, Outline, axes_of_few, operations
 from ilc.gradients._example_terms.parameter_uses import Use, uses_of
 from ilc.gradients._example_terms.used_elsewhere import around_the_model, reached
 from ilc.gradients._example_terms.watched_uses import Collect, WatchedUses
@@ -115,19 +115,22 @@ def _axes(
     nodes: list[Node],
     surroundings: Callable[[], AbstractContextManager[object]],
 ) -> Axes | None:
-    """The axes of the examples, by a pass of two or three examples; None if it makes another graph."""
+    """The axes of the examples, by passes of two and of three examples; None if they make another graph."""
     known, n = findings(model, loss_fn), len(inputs)
-    few = [0, n - 1] if n != 2 else [0, 1, 0]
-    question = (_QUESTION, sizes_of(inputs), len(few))
+    question = (_QUESTION, sizes_of(inputs))
     if question in known:
-        axes = example_axes(nodes, n, known[question])
+        axes = axes_of_few(nodes, n, *known[question])
         if axes is not None:
             return axes
-    with _copies_of_buffers(model), trial_passes(model, loss_fn, inputs) as passes, surroundings():
+
+    def outline(few: list[int]) -> Outline:
         passes.reset()
         outputs = outputs_of(model, inputs[few].detach().clone().flatten(0, 1))
-    known[question] = Outline.of(operations(outputs), len(few))
-    return example_axes(nodes, n, known[question])
+        return Outline.of(operations(outputs), len(few))
+
+    with _copies_of_buffers(model), trial_passes(model, loss_fn, inputs) as passes, surroundings():
+        known[question] = outline([0, n - 1]), outline([0, n - 1, 0])
+    return axes_of_few(nodes, n, *known[question])
 
 
 @contextmanager
