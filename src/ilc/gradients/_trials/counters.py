@@ -59,7 +59,10 @@ def _single_buffers(model: nn.Module) -> list[Tensor]:
         for module in model.modules()
         if not isinstance(module, _BatchNorm)
         for buffer in module._buffers.values()
-        if buffer is not None and buffer.numel() == 1 and buffer.layout == torch.strided and not buffer.is_meta
+        if buffer is not None
+        and buffer.numel() == 1
+        and buffer.layout == torch.strided
+        and not buffer.is_meta
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from torch import Tensor, nn
 
 from ilc.errors import UserError
@@ -10,15 +12,22 @@ from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._example_terms.outline import SHOWS_SHAPES
 from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values, sizes_of
+from ilc.gradients._trials.counters import counters_far_ahead
 from ilc.gradients._trials.example_sums import sums_agree
 from ilc.gradients._trials.example_votes import different_examples, examples_mix, votes_agree
 from ilc.gradients._trials.findings import Findings, findings
 from ilc.gradients._trials.fixed_batch_norm import batch_norm_mixing_nothing
 from ilc.gradients._trials.gradient_hooks import HooksInPass
+from ilc.gradients._trials.large_rows_of_others import large_rows_reach_others
 from ilc.gradients._trials.routes import VotesDifferError, routes
 from ilc.gradients._trials.rows_of_others import layer_that_reaches_others
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, trial_passes
+from ilc.gradients._trials.trial_passes import (
+    TrialPasses,
+    buffers_untouched,
+    trial_passes,
+    without_dropout,
+)
 from ilc.objectives import ObjectiveFunction
 
 _QUESTION = "whether terms of examples are right"
@@ -94,8 +103,10 @@ def _refuse_mixed_examples(
         UserError: it does.
     """
     hooks = HooksInPass()
-    with batch_norm_mixing_nothing(model), trial_passes(model, loss_fn, inputs) as passes, hooks:
-        name = layer_that_reaches_others(model, loss_fn, inputs, targets, passes)
+    with batch_norm_mixing_nothing(model), zeros_replaced(model), hooks:
+        name = _what_mixes(model, loss_fn, inputs, targets)
+        if name is None:
+            name = _what_mixes_later(model, loss_fn, inputs, targets)
     if name:
         raise UserError(
             f"the risk of one example depends on the output of {name} for other examples, so something other "
@@ -111,6 +122,27 @@ def _refuse_mixed_examples(
             "the forward pass puts a hook on a tensor, and the hook would get the gradient of all examples "
             "together: use gradients='per_example_loss'"
         )
+
+
+def _what_mixes(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values) -> str | None:
+    """The name of a layer whose output reaches other examples' risks; empty if only something shows that."""
+    with trial_passes(model, loss_fn, inputs) as passes:
+        name = layer_that_reaches_others(model, loss_fn, inputs, targets, passes)
+    if name is not None:
+        return name
+    with without_dropout(model), trial_passes(model, loss_fn, inputs) as passes:
+        return "" if large_rows_reach_others(model, loss_fn, inputs, targets, passes) else None
+
+
+def _what_mixes_later(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values
+) -> str | None:
+    """What mixes once the buffers in which the model counts its passes are far ahead."""
+    few = inputs[[0, len(inputs) - 1]]
+    # The model may not bear so large a number.
+    with counters_far_ahead(model, loss_fn, few) as ahead, suppress(Exception):
+        return _what_mixes(model, loss_fn, inputs, targets) if ahead else None
+    return None
 
 
 def _agree_with_some_parameters(

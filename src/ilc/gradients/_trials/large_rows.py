@@ -122,9 +122,7 @@ def others_change(
         if differ(as_it_is[i], changed(which, 1.0, False)[i], tolerance):
             return True
     all_large = changed(None, 1.0, True)
-    return any(
-        differ(all_large[i], changed(which, -1.0, True)[i], tolerance) for i, which in enumerate(kept)
-    )
+    return any(differ(all_large[i], changed(which, -1.0, True)[i], tolerance) for i, which in enumerate(kept))
 
 
 def _size(values: Tensor) -> float:

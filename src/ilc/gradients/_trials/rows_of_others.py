@@ -53,7 +53,7 @@ def layer_that_reaches_others(
 
     found, few = in_two_passes(_FEW, DRAWS)
     n = len(inputs)
-    if found is not None or few == _operations_of_all(model, inputs, passes):
+    if found is not None or few == operations_of_pass(model, inputs, passes):
         return found
     try:
         return in_two_passes((n, n + 1), 1)[0]
@@ -62,8 +62,8 @@ def layer_that_reaches_others(
         return next((name for name in names.values() if name in reached), None)
 
 
-def _operations_of_all(model: nn.Module, inputs: Values, passes: TrialPasses) -> list[str]:
-    """The names of the operations when all examples pass."""
+def operations_of_pass(model: nn.Module, inputs: Values, passes: TrialPasses) -> list[str]:
+    """The names of the operations when these examples pass."""
     passes.reset()
     with buffers_untouched(model):
         found = outputs_of(model, inputs.detach().clone().flatten(0, 1))
@@ -74,7 +74,7 @@ class _Pass(NamedTuple):
     """What passes of the same examples showed.
 
     Attributes:
-        layers: those whose rows for others reach the first one's risk.
+        layers: those whose rows for others reach the first one's risk or the last one's.
         nodes: the operations behind those outputs that the first one's risk reads.
         names: the names of the operations behind all outputs.
     """
@@ -133,13 +133,23 @@ def _of_one_pass(
     every = [node.name() for node in operations(found)]
     if not losses[0].requires_grad:
         return _Pass(set(), [], every)
-    first = partial(torch.autograd.grad, losses[0], retain_graph=True, allow_unused=True)
+    first, last = (
+        partial(torch.autograd.grad, loss, retain_graph=True, allow_unused=True)
+        for loss in (losses[0], losses[-1])
+    )
     leaves = [leaf for leaf in tree_leaves(found) if isinstance(leaf, Tensor) and leaf.requires_grad]
     read = [leaf for leaf, gradient in zip(leaves, first(leaves), strict=True) if gradient is not None]
-    gradients = first([output for _, output in outputs]) if outputs else ()
-    reached = {
-        name
-        for (name, _), gradient in zip(outputs, gradients, strict=True)
-        if gradient is not None and bool((gradient[1:].isfinite() & (gradient[1:] != 0)).any())
-    }
+    reached: set[str] = set()
+    if outputs:  # Rows may reach only those after them, or only those before them.
+        for of_risk, others in ((first, slice(1, None)), (last, slice(None, -1))):
+            gradients = of_risk([output for _, output in outputs])
+            reached |= {
+                name
+                for (name, _), gradient in zip(outputs, gradients, strict=True)
+                if gradient is not None and _shows(gradient[others])
+            }
     return _Pass(reached, operations(read), every)
+
+
+def _shows(rows: Tensor) -> bool:
+    return bool((rows.isfinite() & (rows != 0)).any())
