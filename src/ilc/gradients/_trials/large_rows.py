@@ -66,8 +66,27 @@ class LayerPass:
         return (changed, *output[1:]) if type(output) is tuple else changed
 
 
-OnePass = Callable[[LayerPass], Sequence[list[Tensor]]]
-"""Makes a pass, always from the same state, and returns for each kept part what has to stay as it is."""
+class Found(NamedTuple):
+    """What a pass gave.
+
+    Attributes:
+        kept: for each part of the examples what has to stay as it is.
+        kind: passes of another kind, such as those with other operations, cannot be compared.
+    """
+
+    kept: Sequence[list[Tensor]]
+    kind: object = None
+
+    def differs(self, other: Found, part: int, tolerance: float) -> bool:
+        """Whether finite values of a part differ by more than this share of the largest one."""
+        before, after = self.kept[part], other.kept[part]
+        if self.kind != other.kind or len(before) != len(after):
+            return False
+        return any(_differ(one, two, tolerance) for one, two in zip(before, after, strict=True))
+
+
+OnePass = Callable[[LayerPass], Found]
+"""Makes a pass, always from the same state."""
 
 
 def others_change(
@@ -97,7 +116,7 @@ def others_change(
     large = {place: _LARGE * max(1.0, note.size) for place, note in plain.notes.items()}
     own: dict[Place, float] = {}
 
-    def changed(which: slice | None, sign: float, with_own: bool) -> Sequence[list[Tensor]]:
+    def changed(which: slice | None, sign: float, with_own: bool) -> Found:
         """A pass with large rows, but for the rows of ``which``, or with these made as large as before."""
 
         def change(place: Place, output: Tensor) -> Tensor | None:
@@ -119,10 +138,10 @@ def others_change(
         return one_pass(LayerPass(layers, change))
 
     for i, which in enumerate(kept):
-        if differ(as_it_is[i], changed(which, 1.0, False)[i], tolerance):
+        if as_it_is.differs(changed(which, 1.0, False), i, tolerance):
             return True
     all_large = changed(None, 1.0, True)
-    return any(differ(all_large[i], changed(which, -1.0, True)[i], tolerance) for i, which in enumerate(kept))
+    return any(all_large.differs(changed(which, -1.0, True), i, tolerance) for i, which in enumerate(kept))
 
 
 def _size(values: Tensor) -> float:
@@ -132,14 +151,7 @@ def _size(values: Tensor) -> float:
     return float(sizes.max()) if sizes.numel() else 0.0
 
 
-def differ(before: list[Tensor], after: list[Tensor], tolerance: float) -> bool:
-    """Whether finite values differ by more than this part of the largest one."""
-    if len(before) != len(after):
-        return False
-    return any(_one_differs(one, other, tolerance) for one, other in zip(before, after, strict=True))
-
-
-def _one_differs(one: Tensor, other: Tensor, tolerance: float) -> bool:
+def _differ(one: Tensor, other: Tensor, tolerance: float) -> bool:
     if one.shape != other.shape or not one.is_floating_point():
         return False
     finite = one.isfinite() & other.isfinite()

@@ -13,10 +13,11 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves
 
 from ilc.gradients._environment import trainable_parameters
+from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.large_rows import LayerPass, Note, Place, others_change
+from ilc.gradients._trials.large_rows import Found, LayerPass, Note, Place, others_change
 from ilc.gradients._trials.rows_of_others import operations_of_pass
 from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import trained_layers
@@ -113,12 +114,11 @@ class _Trial:
         self._inputs, self._targets, self._seed = inputs, targets, seed
         self._read: list[list[int]] | None = None
         self._statistics: list[dict[str, Tensor]] = []
-        self._random: Tensor | None = None
 
     def shows(self) -> bool:
         """Whether large rows change the first example's outputs or the last one's."""
         n = len(self._inputs)
-        first, last = self._one_pass(LayerPass(()))
+        first, last = self._one_pass(LayerPass(())).kept
         parameters = trainable_parameters(self._model).values()
         tolerance = Tolerance.of_pass([*parameters, self._inputs, *first, *last])
         return others_change(
@@ -130,29 +130,27 @@ class _Trial:
             tolerance.of_all,
         )
 
-    def _one_pass(self, layers: LayerPass) -> list[list[Tensor]]:
+    def _one_pass(self, layers: LayerPass) -> Found:
         """What the risks of the first and of the last example read.
 
-        If the pass draws more or fewer random numbers than the first one, others come to the same examples,
-        and it shows nothing.
+        If a pass draws more or fewer random numbers, others come to the same examples. If it has other
+        operations, a branch on the data did so, and later passes are compared by their operations.
         """
+        n = len(self._inputs)
         self._passes.reset(self._seed)  # It would also take back hooks.
         with buffers_untouched(self._model), layers.hooked(), self._same_statistics():
             x, y = self._inputs.detach().clone(), self._targets.clone()
             found = outputs_of(self._model, x.flatten(0, 1))
-            random = torch.get_rng_state()
+            random = bytes(torch.get_rng_state().tolist())
             leaves = [leaf for leaf in tree_leaves(found) if isinstance(leaf, Tensor)]
             if self._read is None:
-                self._random = random
                 losses = losses_of_examples(self._model, self._loss_fn, found, y).loss
                 self._read = [_read(losses[i], leaves) for i in (0, -1)]
-        if self._random is None or not torch.equal(random, self._random):
-            return [[], []]
-        n = len(self._inputs)
-        return [
+        kept = [
             [leaves[one].detach()[which] for one in numbers if leaves[one].ndim and len(leaves[one]) == n]
             for numbers, which in zip(self._read, (slice(0, 1), slice(n - 1, n)), strict=True)
         ]
+        return Found(kept, (tuple(node.name() for node in operations(found)), random))
 
     @contextmanager
     def _same_statistics(self) -> Iterator[None]:

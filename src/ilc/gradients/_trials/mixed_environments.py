@@ -19,7 +19,7 @@ from ilc.gradients._example_terms.outline import (
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.counters import counters_far_ahead
-from ilc.gradients._trials.large_rows import LayerPass, Place, differ, others_change
+from ilc.gradients._trials.large_rows import Found, LayerPass, Place, others_change
 from ilc.gradients._trials.moved_rows import moves_along_examples, moves_rows
 from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import trained_layers
@@ -117,21 +117,21 @@ def _values_change(model: nn.Module, inputs: Values, passes: TrialPasses) -> boo
     kept = [slice(0, n), slice(total - n, total)]
     x = inputs.detach().flatten(0, 1)
 
-    def one_pass(layers: LayerPass, values: Values = x) -> list[list[Tensor]]:
+    def one_pass(layers: LayerPass, values: Values = x) -> Found:
         passes.reset()  # It would also take back hooks.
         with buffers_untouched(model), layers.hooked():
             found: Tensor = outputs_of(model, values.clone())
-        return [[found.detach()[which]] for which in kept]
+        return Found([[found.detach()[which]] for which in kept])
 
     def first_axis(place: Place, shape: torch.Size) -> int | None:
         return 0 if len(shape) and shape[0] == total else None
 
     plain = one_pass(LayerPass(()))
-    tolerance = Tolerance.of([*trainable_parameters(model).values(), inputs, *plain[0]]).of_all
+    tolerance = Tolerance.of([*trainable_parameters(model).values(), inputs, *plain.kept[0]]).of_all
     if isinstance(x, Tensor) and x.is_floating_point():
         for i, which in enumerate(kept):
             large = _LARGE * x
             large[which] = x[which]
-            if differ(plain[i], one_pass(LayerPass(()), large)[i], tolerance):
+            if plain.differs(one_pass(LayerPass(()), large), i, tolerance):
                 return True
     return others_change(one_pass, trained_layers(model), first_axis, total, kept, tolerance)

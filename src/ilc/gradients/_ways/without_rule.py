@@ -21,7 +21,7 @@ from ilc.gradients._passes.own_gradients import AddedUp, add_own_gradients
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.routes import routes
-from ilc.gradients._trials.trial_passes import trial_passes
+from ilc.gradients._trials.trial_passes import buffers_untouched, trial_passes
 from ilc.objectives import ObjectiveFunction
 
 _QUESTION = "what a pass of few examples looks like"
@@ -125,7 +125,8 @@ def _axes(
 
     def outline(few: list[int]) -> Outline:
         passes.reset()
-        outputs = outputs_of(model, inputs[few].detach().clone().flatten(0, 1))
+        with buffers_untouched(model):
+            outputs = outputs_of(model, inputs[few].detach().clone().flatten(0, 1))
         return Outline.of(operations(outputs), len(few))
 
     with _copies_of_buffers(model), trial_passes(model, loss_fn, inputs) as passes, surroundings():
