@@ -20,15 +20,8 @@ _LARGE = 1e3
 """How large the rows become, beside the largest number that the layer gives without a change."""
 
 
-class Note(NamedTuple):
-    """The shape of what a layer gave, and its largest absolute value."""
-
-    shape: torch.Size
-    size: float
-
-
 class LayerPass:
-    """A pass in which the outputs of trained layers are noted, and in which they may be made large.
+    """A pass in which the shapes of trained layers' outputs are noted, and in which these are changed.
 
     Args:
         layers: the trained layers.
@@ -40,8 +33,8 @@ class LayerPass:
     ) -> None:
         self._layers, self._change = list(layers), change
         self._calls: dict[nn.Module, int] = {}
-        self.notes: dict[Place, Note] = {}
-        """What each layer gave before a change."""
+        self.shapes: dict[Place, torch.Size] = {}
+        """The shape of what each layer gave."""
 
     @contextmanager
     def hooked(self) -> Iterator[None]:
@@ -59,7 +52,7 @@ class LayerPass:
             return None
         place = layer, self._calls.get(layer, 0)
         self._calls[layer] = place[1] + 1
-        self.notes[place] = Note(first.shape, _size(first))
+        self.shapes[place] = first.shape
         changed = None if self._change is None else self._change(place, first)
         if changed is None:
             return None
@@ -111,37 +104,60 @@ def others_change(
         tolerance: the difference that counts, beside the largest number.
     """
     layers = list(layers)
-    plain = LayerPass(layers)
-    as_it_is = one_pass(plain)
-    large = {place: _LARGE * max(1.0, note.size) for place, note in plain.notes.items()}
-    own: dict[Place, float] = {}
+    large: dict[Place, float] = {}
+    factors: dict[Place, float] = {}
+    values: dict[Place, Tensor] = {}
 
-    def changed(which: slice | None, sign: float, with_own: bool) -> Found:
-        """A pass with large rows, but for the rows of ``which``, or with these made as large as before."""
+    def pass_with(change: Callable[[Place, Tensor, int], Tensor]) -> Found:
+        """A pass with this change. All passes have it, so that they have the same operations."""
 
-        def change(place: Place, output: Tensor) -> Tensor | None:
+        def where_examples_are(place: Place, output: Tensor) -> Tensor | None:
             axis = axis_of(place, output.shape)
-            if axis is None or place not in large:
-                return None
-            others = torch.ones(count, dtype=torch.bool)
-            if which is not None:
-                others[which] = False
-            rows = output.detach().movedim(axis, 0)
-            factors = torch.full((count,), sign * large[place] / (_size(rows[others.to(rows.device)]) or 1.0))
-            if which is None:
-                own[place] = float(factors[0])
-            else:
-                factors[which] = own.get(place, 1.0) if with_own else 1.0
-            shape = [-1 if one == axis else 1 for one in range(output.ndim)]
-            return output * factors.to(output).view(shape)
+            return None if axis is None else change(place, output, axis)
 
-        return one_pass(LayerPass(layers, change))
+        return one_pass(LayerPass(layers, where_examples_are))
 
-    for i, which in enumerate(kept):
-        if as_it_is.differs(changed(which, 1.0, False), i, tolerance):
-            return True
-    all_large = changed(None, 1.0, True)
-    return any(all_large.differs(changed(which, -1.0, True), i, tolerance) for i, which in enumerate(kept))
+    def nothing(place: Place, output: Tensor, axis: int) -> Tensor:
+        large[place] = _LARGE * max(1.0, _size(output))
+        return _rows(output, torch.ones(count), axis)
+
+    def others_large(which: slice) -> Found:
+        others = torch.ones(count, dtype=torch.bool)
+        others[which] = False
+
+        def change(place: Place, output: Tensor, axis: int) -> Tensor:
+            size = _size(output.detach().movedim(axis, 0)[others.to(output.device)]) or 1.0
+            return _rows(output, torch.where(others, large[place] / size, 1.0), axis)
+
+        return pass_with(change)
+
+    def every_row_large(place: Place, output: Tensor, axis: int) -> Tensor:
+        factors[place] = large[place] / (_size(output) or 1.0)
+        found = _rows(output, torch.full((count,), factors[place]), axis)
+        values[place] = found.detach()
+        return found
+
+    def others_turned(which: slice) -> Found:
+        own = torch.zeros(count)
+        own[which] = 1.0
+
+        def change(place: Place, output: Tensor, axis: int) -> Tensor:
+            turned = _rows(values[place], own - 1, axis)
+            return _rows(output, factors[place] * own, axis, turned)
+
+        return pass_with(change)
+
+    as_it_is = pass_with(nothing)
+    if any(as_it_is.differs(others_large(which), i, tolerance) for i, which in enumerate(kept)):
+        return True
+    all_large = pass_with(every_row_large)
+    return any(all_large.differs(others_turned(which), i, tolerance) for i, which in enumerate(kept))
+
+
+def _rows(output: Tensor, factors: Tensor, axis: int, added: Tensor | float = 0.0) -> Tensor:
+    """The rows along an axis, each with its factor, plus another tensor."""
+    shape = [-1 if one == axis else 1 for one in range(output.ndim)]
+    return output * factors.to(output).view(shape) + added
 
 
 def _size(values: Tensor) -> float:

@@ -17,7 +17,7 @@ from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.large_rows import Found, LayerPass, Note, Place, others_change
+from ilc.gradients._trials.large_rows import Found, LayerPass, Place, others_change
 from ilc.gradients._trials.rows_of_others import operations_of_pass
 from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import trained_layers
@@ -68,21 +68,19 @@ def _large_rows_show(
 def _axes(model: nn.Module, inputs: Values, which: list[int], passes: TrialPasses) -> dict[Place, int]:
     """The axis of the examples in the outputs of the trained layers, where there is just one."""
 
-    def notes(examples: list[int]) -> dict[Place, Note]:
+    def shapes_of(examples: list[int]) -> dict[Place, torch.Size]:
         layers = LayerPass(trained_layers(model))
         passes.reset()  # It would also take back hooks.
         with buffers_untouched(model), layers.hooked():
             outputs_of(model, inputs[examples].detach().clone().flatten(0, 1))
-        return layers.notes
+        return layers.shapes
 
-    n, shapes, others = len(which), notes(which), notes([*which, which[0]])
+    n, shapes, others = len(which), shapes_of(which), shapes_of([*which, which[0]])
     found = {
         place: [
-            axis
-            for axis, pair in enumerate(zip(note.shape, others[place].shape, strict=False))
-            if pair == (n, n + 1)
+            axis for axis, pair in enumerate(zip(shape, others[place], strict=False)) if pair == (n, n + 1)
         ]
-        for place, note in shapes.items()
+        for place, shape in shapes.items()
         if place in others
     }
     return {place: axes[0] for place, axes in found.items() if len(axes) == 1}

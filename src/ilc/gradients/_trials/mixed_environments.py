@@ -18,12 +18,11 @@ from ilc.gradients._example_terms.outline import (
 )
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
-from ilc.gradients._trials.counters import counters_far_ahead
 from ilc.gradients._trials.large_rows import Found, LayerPass, Place, others_change
 from ilc.gradients._trials.moved_rows import moves_along_examples, moves_rows
 from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import trained_layers
-from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched, trial_passes
+from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.by_layers import losses_of_environments
 from ilc.objectives import ObjectiveFunction
 
@@ -41,24 +40,9 @@ def environments_mix(
     if they come sorted, so all operations count that can move rows. A limit, such as ``relu(mean - 2)``, may
     not be reached yet, so an operation counts too if it works along the examples' axis or ends it, and the
     other environments pass once more with large rows. Rows may reach only those after them or before them,
-    so the first environment and the last one are looked at. What grows with a counter of the model is looked
-    at once more with the counter far ahead.
+    so the first environment and the last one are looked at. No buffer can count passes here, because a model
+    whose passes change one does not go by layers.
     """
-    if _mix_now(model, loss_fn, inputs, targets, passes):
-        return True
-    with counters_far_ahead(model, loss_fn, inputs) as ahead:
-        if not ahead:
-            return False
-        with trial_passes(model, loss_fn, inputs) as later:
-            try:
-                return _mix_now(model, loss_fn, inputs, targets, later)
-            except Exception:  # The model may not bear so large a number.
-                return False
-
-
-def _mix_now(
-    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
-) -> bool:
     shape = inputs.shape[:2]
     outputs: list[Tensor] = []
 

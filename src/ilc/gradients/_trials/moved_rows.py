@@ -32,7 +32,7 @@ def moves_along_examples(nodes: list[Node], axes: Axes) -> bool:
     What it adds may be zero for the examples at hand, as ``relu(h[:-1] - 0.9)`` is for small numbers.
     """
     return any(
-        _along(node, axis, tuple(behind._input_metadata[number].shape), axes)  # type: ignore[attr-defined]
+        _along(node, axis, tuple(behind._input_metadata[number].shape), axes)
         for node in nodes
         for behind, number in node.next_functions
         if behind is not None and behind in axes and (axis := axes[behind][number]) is not None
