@@ -146,3 +146,38 @@ def test_sizes_that_change_from_step_to_step(way: str, same_as_loop: Callable[..
                 same_as_loop(each, F.cross_entropy, inputs, targets, way)
             except UserError:
                 assert way != "vectorized"
+
+
+class Trimmed(nn.Module):
+    """Cuts padding to the longest text of the batch, and has time on the first axis, as torch's RNNs have."""
+
+    def __init__(self, positions: bool) -> None:
+        super().__init__()
+        self.words, self.scale, self.last = nn.Embedding(20, 6), nn.Parameter(torch.randn(6)), nn.Linear(6, C)
+        self.where = nn.Parameter(torch.randn(8, 1, 6)) if positions else None
+
+    def forward(self, ids: Tensor) -> Tensor:
+        ids = ids[:, : int((ids > 0).sum(1).max())]
+        hidden = self.words(ids).transpose(0, 1) * self.scale
+        if self.where is not None:
+            hidden = hidden + self.where[: ids.shape[1]] * self.scale
+        keep = (ids > 0).to(hidden).t().unsqueeze(-1)
+        result: Tensor = self.last((hidden.tanh() * keep).sum(0) / keep.sum(0))
+        return result
+
+
+@pytest.mark.parametrize("way", ["per_example", "per_example_share"])
+@pytest.mark.parametrize("positions", [False, True])
+@pytest.mark.parametrize(
+    "steps", [([2] * 6, [2, 6, 4, 3, 2, 2]), ([2, 6, 4, 3, 2, 2],), ([1, 2, 3, 4, 5, 6], [6] * 6, [3] * 6)]
+)
+def test_a_length_that_follows_the_data_is_not_taken_for_the_examples(
+    steps: tuple[list[int], ...], positions: bool, way: str, same_as_loop: Callable[..., None]
+) -> None:
+    torch.manual_seed(0)
+    model = Trimmed(positions).double()
+    for lengths in steps:
+        ids = torch.randint(1, 20, (len(lengths), 1, 8))
+        ids *= torch.arange(8) < torch.tensor(lengths).view(-1, 1, 1)
+        targets = torch.randint(0, C, (len(lengths), 1))
+        same_as_loop(model, F.cross_entropy, ids, targets, way)
