@@ -71,7 +71,7 @@ def test_a_limit_not_reached_yet_is_refused_per_example(kind: str, normed: bool,
     model, (inputs, targets) = Limited(LIMITS[kind], normed).double(), batch(6, 1)
     if normed:
         with torch.no_grad():
-            model.norm.weight.fill_(0.05)  # type: ignore[operator, union-attr]
+            model.norm.weight.fill_(0.05)  # type: ignore[operator]
     with pytest.raises(UserError, match="gradients='per_example_loss'"):
         environment_gradients(model, F.cross_entropy, 0.05 * inputs, targets, AndMask(0.5), way)
 
