@@ -18,6 +18,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 def main() -> None:
     """Draw the cases, run them, and print how often each fault occurred."""
+    from ilc.errors import UserError
     from lab.configuration.command_line import command_parser
 
     parser = command_parser(__doc__)
@@ -34,6 +35,8 @@ def main() -> None:
     arguments = parser.parse_args()
     import torch
 
+    if arguments.n < 1:
+        raise UserError(f"--n must be at least 1, got {arguments.n}")
     from differential.campaign import Campaign
     from differential.case import check_known
 

@@ -17,6 +17,7 @@ from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, report_command, run_command
 from lab.configuration.searched_settings import RESULTS
 from lab.environment_task.equal_thresholds import warn_of_equal_thresholds
+from lab.environment_task.swept_aggregators import check_swept_aggregators
 from lab.runs.one_run.run_files import LOG, OUTPUTS
 from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.pool.jobs_progress import JobsProgress
@@ -45,6 +46,7 @@ def main() -> None:
     workers = chosen_workers(arguments, arguments.output)
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
     check_columns("--columns", arguments.columns, runs.values())
+    check_swept_aggregators(runs.values())
     warn_of_equal_thresholds(runs.values())
     missing = {folder: own for folder, own in runs.items() if not (folder / "done").exists()}
     with JobsProgress("runs", len(runs), len(runs) - len(missing)) as progress:

@@ -37,7 +37,7 @@ from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.search.files import outcome, result_files, search_files
 from lab.runs.search.loop import search
 from lab.runs.search.search_definition import with_overrides
-from lab.runs.search.search_file import load_definition
+from lab.runs.search.search_file import load_definition, search_names
 from lab.runs.tables.export import write_results_files
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Search, or export a search."""
     parser = command_parser(__doc__)
-    parser.add_argument("name", help="a search below conf/search, or a path that ends in .yaml")
+    parser.add_argument("name", nargs="?", help="a search below conf/search, or a path that ends in .yaml")
     parser.add_argument("overrides", nargs="*", help="overrides of all trials, such as optimizer.lr=0.01")
     parser.add_argument("--trials", type=int, help="number of completed trials (default: as in the file)")
     add_workers_options(parser, n_workers=1)
@@ -55,6 +55,8 @@ def main() -> None:
     parser.add_argument("--storage", help="postgresql://user@host/database, for one search on many machines")
     parser.add_argument("--export", action="store_true", help="train nothing, write the trials to results/")
     arguments = parser.parse_intermixed_args()
+    if arguments.name is None:
+        raise UserError(f"no search is named: choose one of {', '.join(search_names())}")
     definition = with_overrides(load_definition(arguments.name), arguments.overrides)
     if arguments.overrides and arguments.export:
         raise UserError("--export writes the search as its file defines it: leave out the overrides")

@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 from ilc.errors import UserError
 from lab.configuration import register_resolvers
 from lab.configuration.command_line import print_error, report_command, run_command, several_processes
-from lab.configuration.overrides import check_overrides, folder_in, key_of
+from lab.configuration.overrides import check_no_dashes, check_overrides, folder_in, key_of
 from lab.configuration.searched_settings import store_searched_settings
 
 register_resolvers()
@@ -70,6 +70,7 @@ def sweep(arguments: list[str]) -> None:
             "of them"
         )
     from lab.environment_task.equal_thresholds import warn_of_equal_thresholds
+    from lab.environment_task.swept_aggregators import check_swept_aggregators
     from lab.runs.one_run.run_files import OUTPUTS
     from lab.runs.sweep.sweep import make_in_turn, plan
 
@@ -81,6 +82,7 @@ def sweep(arguments: list[str]) -> None:
     folders = [folder_in(text) for text in places]
     output = folders[-1] if folders else OUTPUTS
     runs = plan(overrides, output)
+    check_swept_aggregators(runs.values())
     warn_of_equal_thresholds(runs.values())
     failures = make_in_turn(runs)
     print(f"to see a report, run: {report_command(output)}")
@@ -98,6 +100,8 @@ def command(arguments: list[str]) -> None:
         sweep(arguments)
         return
     else:
+        for text in arguments:
+            check_no_dashes(text)
         if not any(text.startswith("-") for text in arguments):
             check_overrides(arguments)
         if any(key_of(text) == "hydra.sweep.dir" for text in arguments):

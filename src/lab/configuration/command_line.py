@@ -132,6 +132,8 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     key = str(error.full_key)
     group, _, option = key.rpartition(".")
     known = [str(key) for key in error.parent_node]
+    if not group and OmegaConf.is_dict(error.parent_node.get("experiment")):
+        return "the file of this experiment needs '# @package _global_' as its first line"
     if not group:
         return unknown_key(key, [*known, *GROUPS_WITHOUT_KEY])
     hint = f". An option that the config leaves out needs a plus sign: +{key}=VALUE"

@@ -42,6 +42,13 @@ def check_overrides(overrides: Sequence[str]) -> None:
             _check_choice(read, elsewhere)
 
 
+def check_no_dashes(argument: str) -> None:
+    """Refuse ``--experiment``, which Hydra would take for the beginning of a flag of its own."""
+    key = argument.lstrip("-").partition("=")[0]
+    if argument.startswith("-") and key in GROUPS:
+        raise UserError(f"options have no dashes: write {key}=NAME in place of {shortened(argument)}")
+
+
 def folder_in(override: str) -> Path:
     """Return the folder that an override names, without the quotes that it may have.
 

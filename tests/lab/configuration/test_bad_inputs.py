@@ -125,6 +125,27 @@ def test_combinations(
     assert "Traceback" not in done.stderr
 
 
+def test_an_experiment_without_the_line_of_its_package(
+    train: TrainCommand, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Hydra then puts its keys elsewhere, without a word."""
+    (tmp_path / "experiment").mkdir()
+    text = "defaults:\n  - /trainer: environments\n  - /dataset: spirals\nname: nopkg\n"
+    (tmp_path / "experiment" / "nopkg.yaml").write_text(text)
+    options = [option for option in tiny if not option.startswith("experiment=")]
+    done = train(*options, f"hydra.searchpath=[file://{tmp_path}]", "experiment=nopkg")
+    assert done.returncode == 1
+    assert "needs '# @package _global_' as its first line" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_options_with_dashes(train: TrainCommand) -> None:
+    for arguments in (("--experiment", "spirals"), ("--experiment=spirals",)):
+        done = train(*arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("Error: options have no dashes: write experiment=NAME"), done.stderr
+
+
 def test_cuda_where_there_is_none(train_apart: TrainCommand, tiny: tuple[str, ...]) -> None:
     import os
 

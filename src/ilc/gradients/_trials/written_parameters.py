@@ -70,7 +70,7 @@ def _watched(model: nn.Module) -> dict[str, nn.Parameter]:
 
 def _mark(values: Tensor) -> str:
     """What changes when a parameter is written, as text because NaN does not equal itself."""
-    if not values.is_floating_point():
+    if not values.is_floating_point() or not values.numel():
         return ""
     magnitude = torch.linalg.vector_norm(values, 1, dtype=torch.float64)
     return str(torch.stack([magnitude, *_weighted_sums(values)]).tolist())

@@ -81,15 +81,16 @@ class WandbLogger:
             raise UserError(
                 f"W&B cannot start ({error}): use logger=none, or logger.mode=offline which needs no account"
             ) from error
+        self._run.define_metric("*", step_metric="step")
         self._image = wandb.Image
         for metrics in () if online else before:
             self.log(metrics)
 
     def log(self, metrics: dict[str, float | int], pictures: Iterable[Path] = ()) -> None:
-        """Send one evaluation, at its optimizer step."""
+        """Send one evaluation; W&B counts epochs, which grow without a step too, and draws over steps."""
         images = {path.stem: self._image(str(path)) for path in pictures}
         # Committed at once: whatever W&B still holds back would come after the summary, and replace it.
-        self._run.log({**metrics, **images}, step=int(metrics["step"]), commit=True)
+        self._run.log({**metrics, **images}, step=int(metrics["epoch"]), commit=True)
 
     def summarize(self, summary: Mapping[str, Any]) -> None:
         """Replace the summary of W&B, which holds the last evaluation and not the selected one."""

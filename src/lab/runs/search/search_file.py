@@ -37,13 +37,18 @@ def load_definition(name: str) -> SearchDefinition:
     return found[0]
 
 
+def search_names() -> list[str]:
+    """The names of all searches below ``conf/search``."""
+    return sorted(file.stem for file in FOLDER.glob("*/*.yaml"))
+
+
 def load_definitions(name: str) -> list[SearchDefinition]:
     """Read all searches of a file, or the one that ``NAME/PART`` names; see ``load_definition``."""
     path, chosen = _file(name), None
     if path is None and "/" in name:
         path, chosen = _file(name.rpartition("/")[0]), name.rpartition("/")[2]
     if path is None:
-        known = ", ".join(sorted(file.stem for file in FOLDER.glob("*/*.yaml"))) or "none"
+        known = ", ".join(search_names()) or "none"
         raise UserError(
             f"no search is called {name!r}: choose one of {known}, or give the path of a file that ends in "
             ".yaml"

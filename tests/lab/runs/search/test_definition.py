@@ -10,7 +10,7 @@ from optuna import create_study
 from optuna.samplers import RandomSampler
 
 from ilc.errors import UserError
-from lab.runs.search.search_file import FOLDER, load_definition, load_definitions
+from lab.runs.search.search_file import FOLDER, load_definition, load_definitions, search_names
 from lab.runs.search.space import check_range, draw, override
 from lab.runs.search.trial import check_overrides
 
@@ -90,6 +90,10 @@ def test_a_file_may_hold_several_searches_that_share_most(tmp_path: Path) -> Non
         path.write_text(wrong)
         with pytest.raises(UserError, match="each must map the name of every search to its own keys"):
             load_definitions(str(path))
+
+
+def test_the_names_of_all_searches() -> None:
+    assert {"spirals", "coinrun"} <= set(search_names())
 
 
 def test_an_unknown_search_names_those_there_are() -> None:
