@@ -38,8 +38,10 @@ def geometric_mean_of_two(a: Tensor, b: Tensor) -> Tensor:
     """The geometric mean of two positive definite matrices: ``a^1/2 (a^-1/2 b a^-1/2)^1/2 a^1/2``.
 
     Raises:
-        UserError: a matrix is not symmetric positive definite.
+        UserError: a matrix is not symmetric positive definite, or the two have different sizes.
     """
+    if a.shape != b.shape:
+        raise UserError(f"the two matrices must have one size, got {tuple(a.shape)} and {tuple(b.shape)}")
     _check_positive_definite(torch.stack([a, b]))
     root, inverse = _power(a.double(), 0.5), _power(a.double(), -0.5)
     return _symmetric(root @ _power(_symmetric(inverse @ b.double() @ inverse), 0.5) @ root)

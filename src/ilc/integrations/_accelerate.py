@@ -31,10 +31,15 @@ class EnvironmentVotes:
         aggregator: how the environments' gradients become one update.
 
     Raises:
-        UserError: the accelerator runs something that keeps gradients of its own.
+        UserError: the accelerator runs something that keeps gradients of its own, or is none.
     """
 
     def __init__(self, accelerator: Accelerator, aggregator: Aggregator) -> None:
+        if not hasattr(accelerator, "distributed_type"):
+            raise UserError(
+                "accelerator must be an accelerate.Accelerator, got an object of type "
+                f"{type(accelerator).__name__}"
+            )
         self._accelerator = accelerator
         self._update = Update(aggregator)
         self._check()

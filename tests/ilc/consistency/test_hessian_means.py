@@ -24,6 +24,11 @@ def test_the_karcher_mean_of_two_has_its_closed_form(seed):
     assert torch.allclose(karcher_mean(torch.stack([a, b])), geometric_mean_of_two(a, b), atol=1e-8)
 
 
+def test_matrices_of_different_sizes_are_refused():
+    with pytest.raises(UserError, match="must have one size"):
+        geometric_mean_of_two(torch.eye(2), torch.eye(3))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_determinants_of_means_are_ordered_and_the_geometric_one_is_the_geometric_mean(seed):
     hessians = positive_definite(seed, 4, 3)

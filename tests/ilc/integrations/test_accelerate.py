@@ -142,6 +142,8 @@ def test_what_keeps_gradients_of_its_own_is_refused(kind: str, monkeypatch: pyte
 
 def test_wrong_uses_are_one_line() -> None:
     accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+    nothing: Any = "x"
+    refused(accelerator, lambda a: EnvironmentVotes(nothing, MASK), "must be an accelerate.Accelerator, got")
     refused(accelerator, lambda a: EnvironmentVotes(a, AndMask), "must be an instance, got the class AndMask")
 
     def together(a: Any) -> None:

@@ -78,6 +78,8 @@ def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ())
         UserError: the folder holds no run, the run has no checkpoint yet, a file is damaged, the config names
             a class that is not allowed, or there is no such device.
     """
+    if not isinstance(folder, (str, Path)):
+        raise UserError(f"folder must be the path of a run folder, got {folder!r}")
     folder, place = Path(folder), device_of(device)
     if not (folder / CONFIG).is_file():
         raise UserError(
