@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -55,7 +56,7 @@ def test_random_numbers_stay_as_they_were(finished: Path) -> None:
 def test_what_is_no_run(finished: Path, tmp_path: Path) -> None:
     nothing: Any = None
     with pytest.raises(UserError, match="must be the path of a run folder, got None"):
-        load_run(nothing)
+        lab.load_run(nothing)
     with pytest.raises(UserError, match="is not a run folder"):
         lab.load_run(tmp_path / "nothing")
     (finished / "checkpoint.pt").unlink()
