@@ -140,5 +140,8 @@ def _choice(method: str, n_parameters: int) -> tuple[str, str]:
     if method != "auto":
         return method, f"{method}, as asked"
     if n_parameters <= _AS_CHEAP:
-        return "quadratic", f"quadratic: exact in second order, and as cheap for {n_parameters} parameters"
+        return (
+            "quadratic",
+            f"quadratic: exact in second order; for {n_parameters} parameters as cheap as hessian_vector",
+        )
     return "hessian_vector", f"hessian_vector: {n_parameters} parameters are too many for whole Hessians"

@@ -61,8 +61,9 @@ class SolutionScore:
         lines = [
             f"consistency {self.score:.4g} ({interval}), {self.ratio:.3g} times the best, "
             f"which is {-self.epsilon:.4g}",
-            f"decided by environments {e} and {other}: a step that costs {e} at most epsilon moves {other}",
-            f"of it {self.spread:.4g} is the difference of the environments' risks at the solution",
+            f"decided by environments {e} and {other}: a step within epsilon of {e}'s risk changes {other}'s "
+            "risk the most",
+            f"{self.spread:.4g} of this is the difference of the environments' risks at the solution",
             f"{self.why} ({self.seconds:.1f} s)",
         ]
         return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
