@@ -88,6 +88,10 @@ COUNTS = {"compiled": 0, "run": 0}
 """A global, because what a forward pass changes in the model or its backend would be a state."""
 
 
+TRIED = 3
+"""On the first batch one environment, another one and the first again pass, to look for hidden state."""
+
+
 def counting(graph: Any, examples: Any) -> Any:
     """A backend of torch.compile that runs the graph as it is."""
     COUNTS["compiled"] += 1
@@ -107,9 +111,9 @@ def test_a_compiled_model_is_compiled_once_and_runs_for_each_environment() -> No
         y = (x[..., 0] > 0).long()
         fast.zero_grad()
         backward(fast, F.cross_entropy, x, y, AndMask(0.6), "sequential")
-        assert {"compiled": 1, "run": 4 * step} == COUNTS
+        assert {"compiled": 1, "run": TRIED + 4 * step} == COUNTS
     backward(fast, F.cross_entropy, x, y, AndMask(0.6), "vectorized")
-    assert COUNTS == {"compiled": 1, "run": 12}
+    assert COUNTS == {"compiled": 1, "run": TRIED + 12}
 
 
 def cell(n: int, dissenting: int) -> str:
