@@ -68,7 +68,7 @@ def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
     """The parameters that training may change, by name.
 
     Raises:
-        UserError: there is none, one has no shape yet, or one is complex.
+        UserError: there is none, one has no shape yet, is complex, or is on the meta device.
     """
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
     if not parameters:
@@ -84,6 +84,11 @@ def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
             raise UserError(
                 f"{name} is complex ({p.dtype}), and a complex gradient has no sign to vote with: keep real "
                 "and imaginary part as a real parameter, and call torch.view_as_complex on it in forward"
+            )
+        if p.is_meta:
+            raise UserError(
+                f"{name} is on the meta device, which holds no numbers: call model.to_empty(device=...) and "
+                "load the weights"
             )
     return parameters
 

@@ -172,3 +172,11 @@ def test_one_objective_is_no_list_of_losses() -> None:
     risk = model(torch.randn(8, 5)).square().mean()
     with pytest.raises(UserError, match=r"give \[objective\]"):
         backward(model, Objective(risk, risk, risk), aggregator=AndMask(1.0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_without_numbers_is_named(way: str) -> None:
+    model, x, y = nn.Linear(5, 3, device="meta"), torch.randn(4, 1, 5), torch.randint(3, (4, 1))
+    for device in ("cpu", "meta"):
+        with pytest.raises(UserError, match=r"^weight is on the meta device.*to_empty"):
+            backward(model, F.cross_entropy, x.to(device), y.to(device), Mean(), way)
