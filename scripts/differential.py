@@ -35,8 +35,8 @@ def main() -> None:
     arguments = parser.parse_args()
     import torch
 
-    if arguments.n < 1:
-        raise UserError(f"--n must be at least 1, got {arguments.n}")
+    if arguments.n < 0:
+        raise UserError(f"--n must be at least 0, got {arguments.n}")
     from differential.campaign import Campaign
     from differential.case import check_known
 

@@ -159,7 +159,10 @@ def test_wandb_gets_the_picture_of_every_evaluation(
         return Path(path).stat().st_size
 
     made = SimpleNamespace(
-        log=lambda values, step, commit: logged.append(values), finish=lambda exit_code: None, summary={}
+        log=lambda values, step, commit: logged.append(values),
+        define_metric=lambda name, step_metric: None,
+        finish=lambda exit_code: None,
+        summary={},
     )
     fake = SimpleNamespace(init=lambda **_: made, Settings=lambda **_: None, Image=size_of)
     monkeypatch.setitem(sys.modules, "wandb", fake)
