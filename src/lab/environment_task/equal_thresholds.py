@@ -22,12 +22,16 @@ def warn_of_equal_thresholds(runs: Iterable[Sequence[str]]) -> None:
     Args:
         runs: the overrides of each run, as ``lab.runs.sweep.sweep.plan`` returns them.
     """
-    # The seed changes no threshold, so runs that differ in the seed alone are looked at once.
-    settings = {tuple(text for text in own if not text.startswith("seed=")) for own in runs}
+    settings = settings_of(runs)
     swept = {text for own in settings for text in own if text.startswith(THRESHOLD)}
     if len(swept) > 1:
         for line in equal_thresholds(compose_experiment(own, sweep=True) for own in sorted(settings)):
             print(line)
+
+
+def settings_of(runs: Iterable[Sequence[str]]) -> set[tuple[str, ...]]:
+    """The overrides of each run without its seed, which changes no aggregator, each once."""
+    return {tuple(text for text in own if not text.startswith("seed=")) for own in runs}
 
 
 def equal_thresholds(configs: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lab.configuration.compose import compose_experiment
 from lab.configuration.section import Section
+from lab.environment_task.equal_thresholds import settings_of
 
 KEY = "aggregator"
 
@@ -19,8 +20,7 @@ def check_swept_aggregators(runs: Iterable[Sequence[str]]) -> None:
     Raises:
         UserError: an aggregator refuses its options, for example a threshold above 1.
     """
-    described = {tuple(text for text in own if not text.startswith("seed=")) for own in runs}
-    for own in sorted(described):
+    for own in sorted(settings_of(runs)):
         if any(text.lstrip("+").startswith(f"{KEY}.") for text in own):
             aggregator = compose_experiment(own, sweep=True).get(KEY)
             if isinstance(aggregator, Mapping):

@@ -59,9 +59,10 @@ def _large_rows_show(
     which: list[int],
 ) -> bool:
     axes = _axes(model, inputs, which, passes)
+    draws = DRAWS if passes.has_drawn() else 1
     return bool(axes) and any(
         _Trial(model, loss_fn, inputs[which], targets[which], passes, axes, seed).shows()
-        for seed in range(DRAWS if _draws(model, inputs[which], passes) else 1)
+        for seed in range(draws)
     )
 
 
@@ -84,15 +85,6 @@ def _axes(model: nn.Module, inputs: Values, which: list[int], passes: TrialPasse
         if place in others
     }
     return {place: axes[0] for place, axes in found.items() if len(axes) == 1}
-
-
-def _draws(model: nn.Module, inputs: Values, passes: TrialPasses) -> bool:
-    """Whether a pass draws random numbers."""
-    passes.reset()
-    before = torch.get_rng_state()
-    with buffers_untouched(model):
-        outputs_of(model, inputs.detach().clone().flatten(0, 1))
-    return not torch.equal(before, torch.get_rng_state())
 
 
 class _Trial:

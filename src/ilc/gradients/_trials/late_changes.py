@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ilc.gradients._tensor_tree import version_of
 from ilc.gradients._trials.containers import items_of, put_back
 
 _OF_EVERY_MODULE = frozenset(vars(nn.Module()))
@@ -39,17 +40,17 @@ class PlainAttributes:
 
     def _add(self, place: Place, value: Any, kind: type) -> None:
         if isinstance(value, Tensor):
-            self._versions.append((place, value, _version(value)))
+            self._versions.append((place, value, version_of(value)))
         elif (kind is dict or kind is list or kind is deque) and len(value) <= _LONGEST:
             items = dict(items_of(value))
             self._held.append((value, items))
             for key, item in items.items():
                 if isinstance(item, Tensor):
-                    self._versions.append(((id(value), key), item, _version(item)))
+                    self._versions.append(((id(value), key), item, version_of(item)))
 
     def changed(self) -> set[Place]:
         """The places of everything that has changed since."""
-        found = {place for place, tensor, version in self._versions if _version(tensor) != version}
+        found = {place for place, tensor, version in self._versions if version_of(tensor) != version}
         for container, before in self._held:
             now = _contents(container)
             if self._is_left_alone(container, now, before):
@@ -113,7 +114,3 @@ def _equal(one: Any, other: Any) -> bool:
     kind = type(one)
     # As text too, because NaN does not equal itself.
     return kind is type(other) and kind in _PLAIN and (one == other or str(one) == str(other))
-
-
-def _version(tensor: Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version

@@ -20,6 +20,7 @@ from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.large_rows import Found, LayerPass, Place, others_change
 from ilc.gradients._trials.moved_rows import moves_along_examples, moves_rows
+from ilc.gradients._trials.rows_of_others import is_reached
 from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import trained_layers
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
@@ -76,8 +77,7 @@ def environments_mix(
 def _reached(loss: Tensor, outputs: list[Tensor], others: slice) -> bool:
     """Whether the risk of an environment has a gradient in the rows of the others."""
     gradients = torch.autograd.grad(loss, outputs, allow_unused=True, retain_graph=True)
-    rows = [gradient[others] for gradient in gradients if gradient is not None]
-    return any(bool((row.isfinite() & (row != 0)).any()) for row in rows)
+    return any(is_reached(gradient[others]) for gradient in gradients if gradient is not None)
 
 
 def _examples_meet(model: nn.Module, inputs: Values, nodes: list[Node], passes: TrialPasses) -> bool:

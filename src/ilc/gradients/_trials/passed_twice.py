@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ilc.errors import UserError
 from ilc.gradients._environment import as_objective, differentiated, trainable_parameters
 from ilc.gradients._passes.calls import outputs_of, value_of
-from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.both_orders import Batches
 from ilc.gradients._trials.held_states import HeldStates
 from ilc.gradients._trials.held_values import nearly_equal
 from ilc.gradients._trials.order_or_chance import depends_on_order
@@ -32,8 +32,8 @@ _ELSEWHERE = (
 def check_passed_twice(
     model: nn.Module,
     loss_fn: ObjectiveFunction,
-    inputs: Values | list[Values],
-    targets: Values | list[Values],
+    inputs: Batches,
+    targets: Batches,
     before: HeldStates,
 ) -> bool:
     """Pass the first environment, the last one, and the first one again; both times it has to show the same.
@@ -95,8 +95,8 @@ class _Repeated:
         self,
         model: nn.Module,
         loss_fn: ObjectiveFunction,
-        inputs: Values | list[Values],
-        targets: Values | list[Values],
+        inputs: Batches,
+        targets: Batches,
         before: HeldStates,
     ) -> None:
         self._model, self._loss_fn, self._inputs, self._targets = model, loss_fn, inputs, targets

@@ -146,10 +146,11 @@ def _of_one_pass(
             reached |= {
                 name
                 for (name, _), gradient in zip(outputs, gradients, strict=True)
-                if gradient is not None and _shows(gradient[others])
+                if gradient is not None and is_reached(gradient[others])
             }
     return _Pass(reached, operations(read), every)
 
 
-def _shows(rows: Tensor) -> bool:
+def is_reached(rows: Tensor) -> bool:
+    """Whether a gradient in these rows is finite and not zero somewhere."""
     return bool((rows.isfinite() & (rows != 0)).any())
