@@ -26,6 +26,7 @@ from lab.configuration.command_line import command_parser, run_command
 from lab.figures import authors_page, claims, claims_page, gallery, studies, thumbnails
 from lab.figures.damage import is_data, one_line_if_damaged
 from lab.figures.discovery import experiments, figure_modules, home_of
+from lab.figures.markdown_table import as_markdown
 from lab.figures.pages import pages, relinked, with_tables
 from lab.files.atomic import write_atomically, write_text
 from lab.files.checksums import SUMS, check
@@ -69,7 +70,7 @@ def main() -> None:
             save_thumbnails(results)
         with one_line_if_damaged("hours", results):
             for experiment, table in studies.hours(results).items():
-                text = table.to_markdown(index=False) + "\n"
+                text = as_markdown(table)
                 save_table(f"hours_{experiment}", text, results, experiment)
     if results == ROOT / "results":
         for page in pages(ROOT):
@@ -83,7 +84,7 @@ def save(name: str, module: ModuleType, results: Path) -> None:
     if hasattr(module, "draw"):
         save_picture(module.draw(results), results / home / "figures" / f"{name}.png")
     if hasattr(module, "tabulate"):
-        save_table(name, module.tabulate(results).to_markdown(index=False) + "\n", results, home)
+        save_table(name, as_markdown(module.tabulate(results)), results, home)
 
 
 def save_picture(figure: Figure, path: Path, dpi: float | None = None) -> None:
@@ -113,9 +114,9 @@ def save_claims(results: Path) -> dict[str, list[claims.Claim]]:
     for experiment in experiments():
         of_this = collected.get(claims.title_of(experiment))
         if of_this:
-            table = claims.at_a_glance(of_this, str(claims.PAGE)).to_markdown(index=False)
-            save_table(f"claims_{experiment}", table + "\n", results, experiment)
-    save_table(CLAIMS, claims.verdicts(collected).to_markdown(index=False) + "\n", results)
+            table = claims.at_a_glance(of_this, str(claims.PAGE))
+            save_table(f"claims_{experiment}", as_markdown(table), results, experiment)
+    save_table(CLAIMS, as_markdown(claims.verdicts(collected)), results)
     (results.parent / claims.PAGE).parent.mkdir(exist_ok=True)
     write_text(results.parent / claims.PAGE, claims_page.page(collected))
     write_text(results.parent / authors_page.PAGE, authors_page.page(collected))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator, Sequence
-from numbers import Real
 
 import torch
 from torch import Tensor
@@ -62,11 +60,10 @@ class EnvironmentSampler(Sampler[int]):
                     f"the label of example {i} is a {type(label).__name__}, which cannot tell environments "
                     "apart: give a text or a number"
                 ) from error
-            # Each NaN would be an environment of its own.
-            if isinstance(label, Real) and math.isnan(label):
+            if _is_missing(label):
                 raise UserError(
-                    f"the label of example {i} is NaN, which is no environment: leave the example out, or "
-                    "give it a label"
+                    f"the label of example {i} is missing ({label}), and what is missing is no environment: "
+                    "leave the example out, or give it a label"
                 )
             members.setdefault(label, []).append(i)
         if len(members) < 2:
@@ -97,3 +94,12 @@ class EnvironmentSampler(Sampler[int]):
             orders = [indices[torch.randperm(len(indices), generator=random)] for _ in range(rounds)]
             columns.append(torch.cat(orders)[:each].view(-1, self._examples))
         yield from torch.stack(columns, dim=1).flatten().tolist()
+
+
+def _is_missing(label: Hashable) -> bool:
+    """Whether the label is None, NaN or another value that tables have where a cell is empty."""
+    try:
+        # Each NaN would be an environment of its own, since it differs from itself.
+        return label is None or bool(label != label)  # noqa: PLR0124
+    except TypeError:  # pandas' NA, whose comparisons are neither true nor false.
+        return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lab.figures.claims import Claim, anchor, at_a_glance
 from lab.figures.holm import LEVEL
+from lab.figures.markdown_table import as_markdown
 from lab.figures.pages import wrapped
 from lab.figures.rule_dates import dates_of
 from lab.figures.verdicts import ELSEWHERE, FEWEST
@@ -32,14 +33,15 @@ in that file. Tests feed each rule made-up numbers for each outcome that it can 
 
 - **Several comparisons.** Where a rule tests, the comparisons of one verdict share a level of {LEVEL:g}
   by Holm's method. A claim that is judged at several settings has a verdict at each of them.
-  Nothing is corrected across settings or across claims. A test is one-sided where the source says
-  that something is larger, and two-sided elsewhere. Intervals are 95 % intervals and stand alone.
+  Nothing is corrected across settings or across claims. Tests are two-sided, except for those of
+  spirals above chance and of more perfect trials with L1 and L2, which are one-sided. Intervals are
+  95 % intervals and stand alone.
 - **Few seeds.** Rules that count seeds decide nothing with fewer than {FEWEST}.
 - **The paper's setting** is the data, network, number of steps and options that the source states.
-  Where the paper leaves something open, it is the authors' code. A claim on the spirals is judged
-  at the authors' setting (three revolutions and the first weights of this code), with three
-  revolutions and PyTorch's first weights, and with the two revolutions that we chose. What holds at
-  some of these settings alone is reproduced in part.
+  Where the paper leaves something open, it is the authors' code. A claim on the spirals is judged,
+  where its runs exist, at the authors' setting (three revolutions and the first weights of this
+  code), with three revolutions and PyTorch's first weights, and with the two revolutions that we
+  chose. What holds at some of these settings alone is reproduced in part.
 - **Findings of ours** are what no source claims. They hold, hold in part or do not hold, and the
   README counts them apart.
 """
@@ -70,7 +72,7 @@ def page(collected: dict[str, list[Claim]]) -> str:
     parts += [AGAINST[1:] + "\n" + _list([c for c in every if c.kind in ("not reproduced", "refuted")])]
     parts += [AT_OTHER_SETTINGS[1:] + "\n" + _list([c for c in every if c.verdict.startswith(ELSEWHERE)])]
     for title, claims in collected.items():
-        parts += [f"## {title}\n", at_a_glance(claims).to_markdown(index=False) + "\n"]
+        parts += [f"## {title}\n", as_markdown(at_a_glance(claims))]
         parts += [_block(claim) for claim in claims]
     return "\n".join(parts)
 

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from math import isnan
 
 LEVEL = 0.05
-"""The significance level of all comparisons of a verdict together.
-
-A test is one-sided where the source says that something is larger, and two-sided elsewhere."""
+"""The significance level of all comparisons of a verdict together."""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

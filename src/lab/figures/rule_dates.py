@@ -122,10 +122,10 @@ DATES = {
     "spirals/robustness": RuleDate(TODAY, AFTER, AUTHORS_WEIGHTS),
     "spirals/rotation": RuleDate(TODAY),
     "spirals/shortcut_gradients": RuleDate(
-        "2026-11-28",
+        "2026-11-29",
         AFTER,
-        "since this day all of it needs that more than a half of the correlation goes, as the source says "
-        f"most; {AUTHORS_WEIGHTS}",
+        "since 2026-11-28 all of it needs that more than a half of the correlation goes, as the source says "
+        f"most, and since this day a part of it too; {AUTHORS_WEIGHTS}",
     ),
     "theory/masked_descent": RuleDate(TODAY, FORMULA),
     "theory/patchwork": RuleDate(TODAY, FORMULA),
@@ -133,8 +133,9 @@ DATES = {
     "theory/solutions": RuleDate(
         "2026-11-29",
         AFTER,
-        "until this day the rule on consistency took the median pair, one damping and two problems of five, "
-        'and said "in part: mixed"; the rule on the regression is of 2026-11-26',
+        "the rule on consistency first took the median pair, one damping and two problems of five, and said "
+        '"in part: mixed"; then it counted problems with unequal training risks too, and said "not '
+        'reproduced"; the rule on the regression is of 2026-11-26',
     ),
 }
 """The dates of all rules, by ``EXPERIMENT/NAME`` of the rule's module."""

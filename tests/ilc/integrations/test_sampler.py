@@ -49,12 +49,32 @@ def test_labels_may_be_numbers_and_tensors() -> None:
         assert list(EnvironmentSampler(labels, 2)) == expected
 
 
+class Ambiguous:
+    """A missing value like pandas' NA, whose comparisons have no truth value."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    __ne__ = __eq__
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+    def __repr__(self) -> str:
+        return "NA"
+
+
 @pytest.mark.parametrize(
     ("labels", "examples", "message"),
     [
         (["a"] * 5, 2, "the labels name 1 environment, and one environment cannot disagree"),
         ([], 2, "the labels name 0 environment"),
-        ([0.0, 1.0, float("nan"), float("nan")], 2, "the label of example 2 is NaN"),
+        ([0.0, 1.0, float("nan"), float("nan")], 2, r"the label of example 2 is missing \(nan\)"),
+        (["a", None, "b", None], 2, r"the label of example 1 is missing \(None\)"),
+        (["a", "b", Ambiguous()], 2, r"the label of example 2 is missing \(NA\)"),
         (torch.zeros(4, 1), 2, r"the labels must have one axis \[N\], got 2"),
         (torch.tensor(1), 2, r"the labels must have one axis \[N\], got 0"),
         (None, 2, r"the labels must be a list or a tensor \[N\], got NoneType"),
@@ -80,5 +100,5 @@ def test_a_seed_that_is_no_whole_number() -> None:
 def test_nan_of_numpys_own_types() -> None:
     numpy = pytest.importorskip("numpy")
     labels = numpy.array([0, 1, numpy.nan, numpy.nan], dtype=numpy.float32)
-    with pytest.raises(UserError, match="the label of example 2 is NaN"):
+    with pytest.raises(UserError, match="the label of example 2 is missing"):
         EnvironmentSampler(labels, 2)

@@ -12,7 +12,7 @@ from lab.figures.style import GREY, LABELS, data_sources
 
 FOLDER = Path("coinrun/search/coinrun")
 CUT = "1,000 of the 2,000 test states"
-"""The test states of all other committed numbers: trials, curves, pilot, table 3, number of levels."""
+"""The test states of the trials and of the finalists' curves (docs/coinrun.md)."""
 METHODS = {"adam": "Adam", "temporal_mask": LABELS["temporal_mask"]}
 """The searches of ``conf/search/coinrun/coinrun.yaml``, each with its name in figures and tables."""
 UNMASKED = "unmasked"

@@ -29,8 +29,9 @@ def open_claim(claim: Claim, unfinished: str) -> Claim:
 
 
 def about_seeds(runs: pd.DataFrame) -> str:
-    """Return the number of seeds and the data, in words that end a sentence and add another one."""
-    return f"{seeds_per(runs, [THRESHOLD, NOISE])}. The data are {data_sources(runs)}."
+    """Return the number of seeds and the data, in words that end a sentence and add two more."""
+    seeds, data = seeds_per(runs, [THRESHOLD, NOISE]), data_sources(runs)
+    return f"{seeds}. The data are {data}. All seeds share this data set and its split."
 
 
 def last_values(runs: pd.DataFrame, noise: float, key: str) -> pd.DataFrame:

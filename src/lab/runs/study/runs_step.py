@@ -40,8 +40,6 @@ class RunsStep:
         curves: whether ``TO_curves.csv`` is made.
         float_format: the format of numbers in the tables (``%.6g``); None for all digits.
         may_diverge: whether a run that fails gives a row without metrics. Otherwise it is an error.
-        was_default: overrides of all runs that were defaults when the committed rows were made, so that
-            the rows' commands lack them. A run made today has them, and is of the same kind as the rows.
     """
 
     overrides: tuple[tuple[str, ...], ...]
@@ -51,7 +49,6 @@ class RunsStep:
     curves: bool = True
     float_format: str | None = None
     may_diverge: bool = False
-    was_default: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -66,7 +63,7 @@ class RunsStep:
             HydraException, UserError: an override does not fit the config, or no run has a key of
                 ``columns``.
         """
-        return _plan((*self.fixed, *self.was_default), self.overrides, folder / "runs", self.columns)
+        return _plan(self.fixed, self.overrides, folder / "runs", self.columns)
 
     def count(self, folder: Path, results: Path) -> tuple[int, int]:
         """The number of runs that are done and of all runs; a run that may diverge and did so is done."""
@@ -125,8 +122,6 @@ class RunsStep:
             drawn = read_run_rows(results / self.files[1])[RUN]
             table = table[table[RUN].isin(drawn) | (table[STOPPED] == DIVERGED)]
         by_key = {run_key(own): run for run, own in runs.items()}
-        if self.was_default:
-            by_key |= {run_key(set(own) - set(self.was_default)): run for run, own in runs.items()}
         found = {by_key[key]: key for key in table[RUN] if key in by_key}
         # Two commands with different words may be the same experiment.
         for key, command in zip(table[RUN], table.command, strict=True):

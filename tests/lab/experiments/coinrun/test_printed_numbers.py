@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 
 from docs.page_text import point, tenths, whole, word
-from lab.experiments.coinrun.finalists import FINALISTS, FINALISTS_LEVELS, seeds_that_decide
+from lab.experiments.coinrun.finalists import (
+    FINALISTS,
+    FINALISTS_LEVELS,
+    comparisons,
+    corrected,
+    seeds_that_decide,
+)
 from lab.experiments.coinrun.number_of_levels import comparisons as by_levels
 from lab.experiments.coinrun.number_of_levels import read_number_of_levels
 from lab.experiments.coinrun.trials import TOP, UNMASKED, read_trials
@@ -44,6 +50,18 @@ def test_both_sets_of_test_states(text: str, ends: pd.DataFrame, levels: pd.Data
     for epochs in (SHORT, LONG):
         assert list(half[epochs].sort_values().index) == list(all_states[epochs].sort_values().index)
     assert "and the order is the same" in text
+
+
+def test_intervals_and_corrected_p_values(text: str, root: Path) -> None:
+    found = comparisons(root / "results")
+    every = [one for by_other in found.values() for one in by_other.values()]
+    assert len(every) == 4 and not any(one.interval[0] <= 0 <= one.interval[1] for one in every)
+    assert "None of the four intervals contains 0." in text
+    p_values = {steps: set(by_other.values()) for steps, by_other in corrected(found).items()}
+    assert max(p_values[2048]) < 0.05
+    assert {point(p_value, 3) for p_value in p_values[512]} == {".051"}
+    assert "both differences at 2,048 steps are significant at the level of 5 %" in text
+    assert "both at 512 steps are not (p = .051)" in text
 
 
 def test_seeds_on_which_the_mask_is_ahead(text: str, levels: pd.DataFrame) -> None:

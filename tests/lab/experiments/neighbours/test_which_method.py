@@ -70,3 +70,17 @@ def test_seeds_of_irm_that_one_class_would_beat(root: Path) -> None:
     text = page_text(root, "which_method")
     assert f"IRM is surely better, but {below} of its {len(values['IRM'])} seeds are below 50 % too." in text
     assert compared(values, few_images.higher)["IRM"] == 1 and pd.Series(values[PLAIN]).median() < 0.5
+
+
+def test_plain_training_with_wrong_labels_at_its_best(root: Path) -> None:
+    curves = pd.read_csv(root / "results" / "memorisation" / "default_curves.csv")
+    noisy = curves[curves["dataset.label_noise"] == 0.25]
+    plain, mask = (
+        noisy[noisy.aggregator == name].groupby("epoch")["test/accuracy"].median()
+        for name in ("mean", "and_mask")
+    )
+    assert noisy.epoch.max() == 40 and abs(plain.max() - mask.iloc[-1]) < 0.002
+    assert (
+        f"the row compares the ends of 40 epochs. Plain training is at its best early: at epoch "
+        f"{plain.idxmax()} it has {100 * plain.max():.1f} %"
+    ) in page_text(root, "which_method")

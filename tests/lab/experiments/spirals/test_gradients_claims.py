@@ -70,9 +70,9 @@ def _write(folder: Path, mechanism: Levels, everywhere: Levels, first_layer: Lev
         (
             RISING,
             FLAT,
-            FALLING,
+            GONE,
             (0.7, 0.9),
-            ["reproduced", "reproduced", "in part: it falls in the first layer, not at threshold 1"],
+            ["reproduced", "reproduced", "in part: most of it goes in the first layer, not at threshold 1"],
         ),
         (
             FALLING[::-1],

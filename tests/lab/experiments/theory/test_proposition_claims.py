@@ -43,16 +43,23 @@ def test_the_propositions_and_the_ellipse_have_the_numbers_of_their_formulas(tmp
 
 
 def _write_solutions(folder: Path, large: float, median: float, others: float) -> None:
-    """Ten seeds; the mean's scores are 1, the mask's are these: on the large spirals and on all others."""
+    """Ten seeds; the mean's scores are 1, the mask's are these: on the large spirals and on all others.
+
+    A mask with a lower threshold is worse than all others, and does not count.
+    """
     (folder / SMALL).parent.mkdir(parents=True)
     first, *rest = solutions.PROBLEMS
     for path, problems, ratios in ((PAPER_SIZE, [first], (large, median)), (SMALL, rest, (others, others))):
         rows = [
             {"problem": problem, "aggregator": name, "seed": seed, "epsilon": 0.01, "damping": damping}
             | {"inconsistency": (worst + seed / 100) * scale, "median_gap": (middle + seed / 100) * scale}
-            | {"train_risk": 0.01}
+            | {"train_risk": 0.01, "agreement_threshold": threshold}
             for problem in problems
-            for name, (worst, middle) in (("mean", (1.0, 1.0)), ("and_mask", ratios))
+            for name, threshold, (worst, middle) in (
+                ("mean", None, (1.0, 1.0)),
+                ("and_mask", 0.5, (9.0, 9.0)),
+                ("and_mask", 0.9, ratios),
+            )
             for seed in range(10)
             for damping, scale in ((0.1, 1.0), (0.001, 50.0))
         ]
@@ -81,3 +88,17 @@ def test_all_problems_decide_by_their_worst_pairs(
     regression, scores = solutions.claims(tmp_path)
     assert regression.verdict == "reproduced"
     assert scores.kind == kind
+    assert "(threshold 0.9)" in scores.ours
+
+
+def test_only_problems_of_about_equal_training_risk_decide(tmp_path: Path) -> None:
+    _write_solutions(tmp_path, 0.5, 0.5, 2.0)
+    table = pd.read_csv(tmp_path / SMALL)
+    table.loc[table.aggregator == "and_mask", "train_risk"] *= 2
+    table.to_csv(tmp_path / SMALL, index=False)
+    assert solutions.claims(tmp_path)[1].kind == "in part"
+    table.loc[table.aggregator == "and_mask", "train_risk"] *= 2
+    table.to_csv(tmp_path / SMALL, index=False)
+    scores = solutions.claims(tmp_path)[1]
+    assert scores.verdict == "reproduced"
+    assert "This leaves out the small spirals and the authors' regression and " in scores.ours

@@ -68,7 +68,17 @@ CASES: list[tuple[Callable[[], str], str]] = [
     # One damping is not enough, and neither are two that say the opposite.
     (
         lambda: consistency_rule(compared(here=LESS, there=[(0.6, SURE), (0.5, OPEN)])),
-        "not reproduced: less consistent on here; open on there",
+        "undecided: less consistent on here; open on there",
+    ),
+    # Solutions that fit the data worse do not decide.
+    (lambda: consistency_rule(compared(here=MORE, there=LESS), ["there"]), "reproduced"),
+    (
+        lambda: consistency_rule(compared(here=[(0.6, OPEN), (0.5, OPEN)], there=LESS), ["there"]),
+        "undecided: no difference is significant with each damping",
+    ),
+    (
+        lambda: consistency_rule(compared(here=LESS), ["here"]),
+        "undecided: no difference is significant with each damping",
     ),
     (
         lambda: consistency_rule(compared(here=LESS, there=[(0.6, SURE), (1.5, SURE)], far=LESS)),

@@ -102,19 +102,6 @@ def test_the_recorded_commands_are_the_studys_runs(step: RunsStep, root: Path) -
     assert lacking == left or step.may_diverge
 
 
-@pytest.mark.slow
-def test_rows_count_as_done_only_for_runs_that_have_what_was_the_default(root: Path, tmp_path: Path) -> None:
-    (step,) = (step for step in STUDIES["coinrun_table3"].steps if isinstance(step, RunsStep))
-    assert step.was_default == ("trainer.evaluation_examples=1000",)
-    assert all(step.was_default[0] in own for own in step.runs(tmp_path).values())
-    done, wanted = step.count(tmp_path, root / "results")
-    assert done == wanted == len(pd.read_csv(root / "results" / f"{step.to}_runs.csv"))
-    # Another cut is another run, and so is the same one without its mark.
-    for fixed in (step.was_default, ("trainer.evaluation_examples=999",)):
-        other = replace(step, fixed=(*step.fixed, *fixed), was_default=())
-        assert other.count(tmp_path, root / "results") == (0, wanted)
-
-
 def test_the_committed_trials_of_coinrun_stay_trials_of_their_searches(root: Path) -> None:
     for definition in load_definitions("coinrun"):
         table = root / "results" / table_path(definition)

@@ -32,8 +32,8 @@ def tabulate(results: Path) -> pd.DataFrame:
                     "other": f"{means[steps, other]:.4f}",
                     "mask - other": f"{found.difference:+.4f}",
                     "95 % interval": f"{low:+.4f} to {high:+.4f}",
-                    "p": f"{found.p_value:.3f}",
-                    f"p, corrected for {2 * len(by_steps)}": f"{p_values[steps][other]:.3f}",
+                    "p": f"{found.p_value:.2g}",
+                    f"p, corrected for {2 * len(by_steps)}": f"{p_values[steps][other]:.2g}",
                 }
             )
     return pd.DataFrame(rows)

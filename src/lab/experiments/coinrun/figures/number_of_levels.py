@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from lab.experiments.coinrun.number_of_levels import comparisons, read_number_of_levels
-from lab.experiments.coinrun.trials import COLORS, CUT, MARKERS, METHODS, UNMASKED
+from lab.experiments.coinrun.trials import COLORS, MARKERS, METHODS, UNMASKED
 from lab.figures.holm import LEVEL
 from lab.figures.style import GREY, data_sources, new_figure, stamp
 
@@ -69,8 +69,8 @@ def draw(results: Path) -> Figure:
         "numbers of levels; left: a point per run, lines: medians;\nright: mean of the seeds' differences "
         "with its 95 % t interval over seeds; axis linear to .05, then logarithmic;\n"
         f"corrected for {len(compared)} comparisons (Holm), p is below .05 in "
-        f"{(compared.corrected < LEVEL).sum()} of them; test: {CUT}; one draw of levels and states for all "
-        "seeds;\nResNet-18 of width 8, 1,024 steps of 32 states of one level; data: "
+        f"{(compared.corrected < LEVEL).sum()} of them; test: all 2,000 states; one draw of levels and "
+        "states for all seeds;\nResNet-18 of width 8, 1,024 steps of 32 states of one level; data: "
         f"{data_sources(rows)}",
     )
     return figure

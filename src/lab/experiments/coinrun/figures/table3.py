@@ -11,7 +11,7 @@ from lab.experiments.coinrun.trials import CUT, METHODS, read_trials
 
 N = 5
 RUNS = "coinrun/table3_runs.csv"
-WIDE = f"test KL on {CUT}, width 16, 512 steps of 64 states"
+WIDE = "test KL, width 16, 512 steps of 64 states"
 NARROW = f"test KL on {CUT}, width 8, {{:,}} steps of 32 states"
 KEPT = "kept share at the end"
 # The columns are the test KL divergence, lr, beta_1, beta_3, threshold and weight decay.

@@ -49,8 +49,8 @@ def claims(results: Path) -> list[Claim]:
             f"{most.plain:.0f} MB. With a vote per example under BatchNorm (FastResNet, 80 images) our local "
             f"vote takes {votes[LOCAL]:.2f} times as long, and the exact vote {votes[EXACT]:.0f} times. Of "
             f"the other networks {elsewhere.idxmax()} needs the most memory, {elsewhere.max():.2f} times a "
-            f"plain step's. This is one run of the benchmark, on {costs.device.iloc[0]} with "
-            f"{costs.threads.iloc[0]} threads.",
+            f"plain step's. The times are of one run of the benchmark, on {costs.device.iloc[0]} with "
+            f"{costs.threads.iloc[0]} threads. Memory was partly measured an hour later, with one thread.",
             number=f"{min(ratios):.2f} to {max(ratios):.2f} times a plain pass, "
             f"{votes[EXACT]:.0f} times with exact votes under BatchNorm",
             reading="whether complexity means the order of growth alone or the time of a step, and which "

@@ -60,6 +60,8 @@ def claims(results: Path) -> list[Claim]:
             "thesis names no factor, and keeps its split during all of training.",
             ours=f"The last test KL is: {shown}. The numbers are medians and ranges over seeds, which draw "
             "data, networks and batches.",
+            reading="whether the split is kept during all of training, and by which factor the logits of the "
+            "task are multiplied.",
             number=_number(cells, unfinished),
             verdict=verdict(cells[THESIS], named, unfinished),
         )

@@ -65,6 +65,7 @@ def claims(results: Path) -> list[Claim]:
                 number=f"{np.mean(own):+.2f} points",
                 verdict=said,
                 finding=True,
+                warning=not said.startswith("holds"),
             )
         )
     return found

@@ -19,7 +19,7 @@ def tabulate(results: Path) -> pd.DataFrame:
                 "method": METHODS[method],
                 "architecture": best["simulator.architecture"],
                 "kernels": best["simulator.kernels"],
-                "learning rate": best["stages.lr"].strip("[]").partition(",")[0],
+                "learning rate": float(best["stages.lr"].strip("[]").partition(",")[0]),
                 "true inputs fade out over": f"{100 * best['sampling.length']:g} % of training",
                 "horizon": _or_none(best.get("horizon")),
                 "exploration": _or_none(best.get("exploration.share")),

@@ -19,6 +19,7 @@ from lab.experiments.spirals.methods import (
     upper_end,
 )
 from lab.experiments.spirals.settings import (
+    LEFT_OPEN,
     Setting,
     Tests,
     pending_runs,
@@ -100,6 +101,7 @@ def _masks(tests: dict[Setting, Tests], rest: str) -> Claim:
         + ", ".join(
             f"{100 * test[last].median():.1f} % {setting.with_epochs}" for setting, test in tests.items()
         ),
+        reading=LEFT_OPEN,
         verdict=at_settings(verdicts),
     )
 

@@ -135,8 +135,8 @@ def _words(
         if (count := int((of[name]["train/accuracy"] < LEARNED).sum()))
     ]
     return (
-        f"W{where[1:]}: {each}. Compared with no regulariser, the weights on the shortcuts are smaller "
-        f"{weights}. The tuned neurons are weaker {neurons}.{''.join(f' {one}.' for one in idle)}"
+        f"{where.capitalize()}: {each}. Compared with no regulariser, the weights on the shortcuts are "
+        f"smaller {weights}. The tuned neurons are weaker {neurons}.{''.join(f' {one}.' for one in idle)}"
     )
 
 
