@@ -129,6 +129,10 @@ def test_what_the_teacher_needs(text: str, root: Path) -> None:
     corrected = holm([difference.p_value for difference in found])
     assert f"here it is better (corrected p = {point(corrected[2], 2)}), except for one seed." in text
     assert (of[hopper.REDRAWN] > none.min()).sum() == 1
+    longer = of[f"{hopper.WHOLE}, 96 steps unrolled"]
+    assert hopper.UNROLLED == 24 and longer.median() < whole_teacher.median()
+    assert welch(whole_teacher, longer).p_value < 0.01
+    assert "with 24 unrolled steps instead of 96, which costs some of the gain by itself." in text
     apart = of[hopper.SHUFFLED].median() - whole_teacher.median()
     p_value = point(found[3].p_value, 2)
     assert f"shuffled time is {point(apart, 4)} worse than the whole teacher, with p = {p_value}." in text
@@ -148,6 +152,9 @@ def test_the_game_of_life(text: str, root: Path) -> None:
     even, spread = best["random even"], best["random spread"]
     assert f"it brings {whole(even.min())} to {whole(even.max())} %." in text
     assert f"it brings {whole(spread.min())} to {whole(spread.max())} %." in text
+    learned = max(best[f"learned {begun}", 1024] for begun in ("spread", "even"))
+    assert whole(spread[1024]) == whole(learned)
+    assert f"With 1,024 examples its {whole(spread[1024])} % are as good as the learned teacher's." in text
     most = small[small.n_train == 2048].groupby("row")["best/test/accuracy"]
     p_value = welch(most.get_group("learned spread"), most.get_group("random spread")).p_value
     assert f"(p = {point(p_value, 2)} with 2,048 examples)" in text
@@ -182,3 +189,18 @@ def test_forgetting_without_a_teacher(text: str, root: Path) -> None:
     rows = over[(over.row == "no_teacher") & (over["dataset.logits_factor"] == 1)]
     middle = rows.groupby("step")["test/kl"].median()
     assert middle.idxmin() <= 50 and "rises again after at most 50 steps" in text
+
+
+def test_a_teacher_that_stays_as_it_begins(text: str, root: Path) -> None:
+    over = curves(root / "results", "labels")
+    for factor, rows in over.groupby("dataset.logits_factor"):
+        lowest = rows.groupby(["seed", "row"])["test/kl"].min().unstack()
+        last = rows[rows.step == rows.step.max()].pivot(index="seed", columns="row", values="test/kl")
+        assert len(lowest) == len(last) == 10
+        assert (lowest.random > lowest.no_teacher).all(), factor
+        assert (last.random < last.no_teacher).all(), factor
+    assert set(over["dataset.logits_factor"]) == {1, 3}
+    assert (
+        "the student's lowest KL is above that of the student without a teacher, in each seed. It stays near "
+        "even odds, so at the end it is better than the student that forgets."
+    ) in text

@@ -79,3 +79,15 @@ def test_scores(text: str, root: Path) -> None:
     rest = scores[(scores.environments == "training") & (scores.method != "grayscale_mean")].inconsistency
     assert largest < rest.min()
     assert "every seed of grey images is more consistent than every seed of the others" in text
+
+
+def test_votes_once_the_penalty_acts(text: str, votes: pd.DataFrame) -> None:
+    rows = votes[votes.method == "irm_penalty"].groupby("step")
+    kept = rows.kept_color.median()
+    first, middle, last = (whole(kept[step]) for step in (100, 150, STEPS))
+    assert set(rows.size()) == {5}
+    for part in (kept, rows.kept_shape.median()):
+        assert part.loc[100:].is_monotonic_increasing and part[100] < part[0]
+    assert (
+        f"in {first}, {middle} and {last} % of the weights on the colour at steps 100, 150 and 200." in text
+    )

@@ -39,6 +39,11 @@ def test_stability(text: str, root: Path) -> None:
     assert "No constant weight passes the bar in any of its 10 seeds." in text
     assert (constant.plain[["constant 1", "constant 10"]] == 10).all()
     assert constant.between["constant 100"] == 10
+    none = int(constant.sum(axis=1).sum())
+    possible = 1 - 0.025 ** (1 / 10)
+    assert (
+        f"none of these {none} runs passes; 0 of 10 leaves a share of at most {whole(possible)} % possible"
+    ) in text
     large = constant.collapsed[["constant 231", "constant 1000", "constant 10000", "constant 100000"]]
     assert f"From 231 on {large.min()} to {large.max()} of 10 seeds collapse." in text
     passed, collapsed = counts.success, counts.collapsed
@@ -88,3 +93,17 @@ def test_the_linear_example(text: str, root: Path) -> None:
     for name, words in (("irm_penalty", "IRM"), ("mean", "plain training")):
         means = ", ".join(f"{mean:.3f}" for mean in own[own.aggregator == name][weights].mean())
         assert f"({means}) for {words}" in text
+
+
+def test_searches(text: str, root: Path) -> None:
+    folder = root / "results" / "irm" / "search"
+    n = {}
+    for name in ("irm", "mean", "grayscale"):
+        trials = pd.read_csv(folder / f"colored_digits_{name}_trials.csv")
+        assert set(trials.state) == {"COMPLETE"}
+        assert trials.command.str.contains(r"seed=1000\b").all()
+        n[name] = len(trials)
+    assert n["mean"] == n["grayscale"]
+    assert (
+        f"{n['irm']} trials of IRM, {n['mean']} each of plain training and of grey images, seed 1000" in text
+    )

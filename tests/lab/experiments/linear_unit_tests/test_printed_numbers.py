@@ -142,3 +142,25 @@ def test_turned_inputs(text: str, root: Path) -> None:
         list(worse[worse].index) == ["v_rex"]
         and "V-REx, at a penalty that was not searched, is worse" in text
     )
+
+
+def test_the_gain_in_principal_directions(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "linear_unit_tests" / "turned" / "aggregators_runs.csv")
+    runs = runs[runs["dataset.problem"] == "3s"].set_index(["dataset.rotation", "aggregator"])
+    seeds = runs.filter(regex=r"^seed\d+/test/error$")
+    before, after = (seeds.loc[(turn, "mean")] - seeds.loc[(turn, "gram_agreement")] for turn in (0, 1))
+    p_value = paired(before).p_value
+    assert p_value > 0.05 and len(before) == 10
+    assert (
+        f"its gain is small and not sure before the turn ({before.mean():.2f}, p = {point(p_value, 2)}), and "
+        "there is none after it"
+    ) in text
+    assert after.mean() < 0
+
+
+def test_all_methods_choose_by_the_shortcut_on_2s(text: str, errors: pd.Series) -> None:
+    found = errors["2s", 3, 5]
+    others = found.drop("oracle")
+    assert set(others.index) >= {"plain", "irm_penalty", "iga", THEIRS}
+    assert others.max() - others.min() < 1e-6 and found["oracle"] < 0.001 < others.min()
+    assert "On 2s all methods except the oracle have the error of a choice by the shortcut." in text

@@ -155,6 +155,12 @@ def test_other_methods(text: str, root: Path) -> None:
     assert f"the median of micro-batches {random} and {wrong}" in text
     random, wrong = (each.partition(" (")[0] for each in fitted("and_mask"))
     assert f"fits {random} and {wrong}." in text
+    for noise, key in ((1, "train/accuracy"), (0.25, "train/accuracy_mislabeled")):
+        own = runs[runs["dataset.label_noise"] == noise].set_index("aggregator")
+        mask = own[own["aggregator.agreement_threshold"] == 0.2][key]
+        others = own.loc[["gradient_agreement", "micro_batch_median"]][key]
+        assert len(mask) == 3 and len(others) == 6 and others.min() > mask.max()
+    assert "On the embedded images neither holds memorisation back as the mask does" in text
 
 
 def test_which_vote(text: str, root: Path) -> None:

@@ -24,6 +24,8 @@ def test_the_spirals(text: str, root: Path) -> None:
     others = test.max().drop(list(BY_COMPONENT))
     assert f"No seed of the other {word(len(others))} methods is above 58 %." in text
     assert 0.575 < others.max() < 0.58
+    memorised = int((runs.stopped == "memorised").sum())
+    assert f"({memorised} of the {len(runs)} runs memorised)" in text
 
 
 def test_colored_mnist(text: str, root: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.page_text import page_text
+from docs.page_text import page_text, tenths, word
 from lab.experiments.neighbours.figures.which_method import tabulate
-from lab.experiments.neighbours.which_method import PLAIN, SITUATIONS, compared, measured
+from lab.experiments.neighbours.methods import LABELS
+from lab.experiments.neighbours.which_method import GRAY, PLAIN, SITUATIONS, compared, measured
 
 MADE = {
     PLAIN: [1.0, 1.1, 0.9, 1.0],
@@ -84,3 +85,51 @@ def test_plain_training_with_wrong_labels_at_its_best(root: Path) -> None:
         f"the row compares the ends of 40 epochs. Plain training is at its best early: at epoch "
         f"{plain.idxmax()} it has {100 * plain.max():.1f} %"
     ) in page_text(root, "which_method")
+
+
+def test_what_a_step_costs(root: Path) -> None:
+    text = page_text(root, "which_method")
+    cost = pd.read_csv(root / "results" / "neighbours" / "cost.csv").set_index("method").relative
+    votes = cost[["and_mask", "sand_mask", "agreement_sum", "agreement_random", "geometric_mean"]]
+    assert f"{votes.min():.1f}" == f"{votes.median():.1f}" == "1.1"
+    assert votes.idxmax() == "geometric_mean" and abs(votes.max() - 1.25) < 0.02
+    assert (
+        "cost a tenth more than plain training on the same examples, up to a quarter for the geometric mean"
+    ) in text
+    penalties = cost[["irm_penalty", "v_rex", "group_dro", "eqrm"]]
+    assert penalties.min() > 1 and f"{penalties.max():.1f}" == "1.1"
+    assert "IRM, V-REx, GroupDRO and EQRM cost about a tenth more than plain training or less." in text
+    assert f"IGA costs {word(round(cost['iga']))} times as much." in text
+    weighed = cost[["gram_agreement", "layer_agreement", "mgda", "upgrad"]]
+    assert round(2 * weighed.max()) == 9
+    assert (
+        "Methods that change the basis or solve a problem of weights cost "
+        f"{word(round(weighed.min()))} to {word(int(weighed.max()))} and a half times as much."
+    ) in text
+
+
+def test_grey_images_are_best_wherever_they_were_run(root: Path) -> None:
+    results = root / "results"
+    votes = pd.read_csv(results / "irm" / "color_votes.csv")
+    end = votes[(votes.step == votes.step.max()) & (votes.second_noise == 0.2)]
+    end = end.groupby("method")["test/accuracy"].median()
+    medians = [end.rename({"grayscale_mean": GRAY})]
+    for _, values in measured(results):
+        if GRAY in values:
+            medians.append(pd.Series({name: pd.Series(own).median() for name, own in values.items()}))
+    assert [len(each) for each in medians] == [5, 3, 5]
+    assert all(each[GRAY] > each.drop(GRAY).max() for each in medians)
+    said = "Wherever grey images were run on Colored MNIST, their median is above that of every other method."
+    assert said in page_text(root, "which_method")
+
+
+def test_the_spirals_beside_the_table(root: Path) -> None:
+    text = page_text(root, "which_method")
+    (spirals,) = (each for each in SITUATIONS if each.measure == "spirals: test accuracy")
+    values = spirals.values(root / "results")
+    masked = sorted(values[LABELS["and_mask"]])
+    assert len(masked) == 5 and masked[1] >= 0.99
+    assert f"One of the AND-mask's five seeds has {tenths(masked[0])} % there." in text
+    v_rex = LABELS["v_rex"]
+    assert compared(values, spirals.higher)[v_rex] == 1 and max(values[v_rex]) < 0.6
+    assert "A sure difference may be small. V-REx on the spirals is one: it is far from the" in text

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from docs.page_text import point, tenths, whole
-from lab.experiments.skip_intervals.results import AHEAD, SCORE, best_shortcut, curves, runs, trials
+from lab.experiments.skip_intervals.differences import difference
+from lab.experiments.skip_intervals.results import AHEAD, CALLS, SCORE, best_shortcut, curves, runs, trials
 from lab.experiments.skip_intervals.rollouts_drawing import skips
 from lab.experiments.skip_intervals.room_runner import RoomRunner
-from lab.figures.two_groups import welch
+from lab.figures.two_groups import signs, welch
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +123,20 @@ def test_rollouts(text: str, root: Path) -> None:
     evidence = torch.stack([rule.evidence(frames, first) for frames in predicted.unbind(1)]).sum(0)
     right = (evidence.argmax(1).numpy() == found["labels"][: len(first)]).sum()
     assert f"comes to the right room in {right} of {len(first)}." in text
+
+
+def test_adaptive_skips_beside_fixed_steps(text: str, room: pd.DataFrame) -> None:
+    """The first sentence compares accuracies, the second one the calls per rollout."""
+    fixed = ("fixed_1", "fixed_2", "fixed_3")
+    more, calls = (
+        signs([difference(room, room[room.method == method], column) for method in fixed])
+        for column in (SCORE, CALLS)
+    )
+    assert more == [1, 0, 0]
+    assert (
+        "With Welch's test and Holm's correction for three fixed steps, adaptive skips are more accurate "
+        "than steps of one frame. Against two and three frames it is open."
+    ) in text
+    assert calls == [-1, -1, 1]
+    assert "Adaptive skips need fewer than steps of one and of two frames, the two that" in text
+    assert "searched, and more than steps of three." in text

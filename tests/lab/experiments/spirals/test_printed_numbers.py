@@ -9,9 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.page_text import tenths, whole, word
+from docs.page_text import page_text, tenths, whole, word
 from lab.experiments.spirals.claims.gradients import THESIS_MECHANISM
 from lab.experiments.spirals.correlations import MIN_COMPONENTS
+from lab.experiments.spirals.domains import ACCURACY, GROUPS, Group, chance, read_domains, read_groups
 from lab.experiments.spirals.environments import SIZES, UNANIMITY, read_environments
 from lab.experiments.spirals.figures.spirals_authors_code import PRINTED_ENVIRONMENTS, read_authors_code
 from lab.experiments.spirals.methods import (
@@ -30,6 +31,8 @@ from lab.experiments.spirals.settings import (
     AUTHORS,
     CONFIGURATION_OF_AUTHORS,
     CORRELATIONS_OF_AUTHORS,
+    CORRELATIONS_OF_THREE,
+    DOMAINS_OF_THREE,
     INPUT_WEIGHTS_OF_AUTHORS,
     KAIMING,
     THREE,
@@ -44,6 +47,8 @@ from lab.experiments.spirals.settings import tests_at as accuracies_at
 from lab.experiments.spirals.unanimous import read_unanimous, tables_of
 from lab.figures.mean_interval import mean_interval
 from lab.files.stopped_column import DIVERGED
+
+SOLVED, MEMORISED, COMPLETED = "solved", "memorised", "completed"
 
 
 @pytest.fixture(scope="module")
@@ -267,6 +272,9 @@ def test_whole_training(text: str, results: Path) -> None:
     stopped = stopped[stopped.method == METHODS["and_mask_l1"]]
     counted = (stopped["test/accuracy"] >= PERFECT).sum()
     assert f"With 46 epochs {counted} of {len(stopped)} seeds count as perfect" in text
+    solved = stopped[stopped.stopped == SOLVED]
+    assert (solved["test/accuracy"] >= PERFECT).all()
+    assert f"Of these, {len(solved)} ended there because all examples were right." in text
 
 
 def test_joint_searches(text: str, results: Path) -> None:
@@ -392,3 +400,113 @@ def test_a_unit_that_hides_environments(text: str, results: Path) -> None:
     table = pd.read_csv(results / "spirals" / "separating_unit.csv")
     hides = (table.label_accuracy == 1) & (table.largest_error < 1e-6)
     assert f"exists on the data of {hides.sum()} of {len(table)} seeds" in text
+
+
+@pytest.fixture(scope="module")
+def turned(results: Path) -> pd.DataFrame:
+    return pd.read_csv(results / "spirals" / "rotated_runs.csv")
+
+
+def test_turned_inputs(text: str, turned: pd.DataFrame) -> None:
+    ended = int((turned.stopped == MEMORISED).sum())
+    assert set(turned.stopped) == {MEMORISED, COMPLETED} and turned.epoch.max() == 46
+    assert f"{ended} of the {len(turned)} runs end before by the paper's rule" in text
+    masked = turned[turned["dataset.rotated"] & (turned.aggregator == "and_mask")]
+    highest = masked["aggregator.agreement_threshold"] == 0.9
+    high, low = masked[highest], masked[~highest]
+    assert (len(high), len(low)) == (3, 6)
+    assert high["mask/density"].max() == 0
+    assert high["train/accuracy"].between(0.49, 0.51).all() and high["test/accuracy"].max() < 0.52
+    assert "At 0.9 it is at chance there, on the training environments too: nothing passes." in text
+    assert low["train/accuracy"].min() > 0.8 and low["test/accuracy"].max() < 0.52
+    assert "At lower thresholds the shortcuts pass first." in text
+
+
+def test_masks_that_do_not_depend_on_the_basis(text: str, turned: pd.DataFrame) -> None:
+    others = turned[turned.aggregator.isin(["gram_agreement", "layer_agreement"])]
+    threshold = others["aggregator.agreement_threshold"]
+    assert len(others) == 2 * 2 * 3 * 3 and set(threshold) == {0.3, 0.6, 0.9}
+    assert others["test/accuracy"].max() < 0.52
+    train = others["train/accuracy"]
+    assert train[threshold == 0.3].min() > 0.97 and train[threshold > 0.3].max() < 0.51
+    assert "At each threshold that we tried, on turned inputs or not, they do one of two things." in text
+    assert "They let the shortcuts through, like training without a mask, or they stop training" in text
+
+
+def test_when_the_mask_with_the_authors_weights_is_perfect(text: str, results: Path) -> None:
+    curves = pd.read_csv(results / "spirals" / "authors_code_curves.csv")
+    curves = curves[(curves.aggregator == "and_mask") & (curves["dataset.shortcut_variance"] == 0.1)]
+    behind = curves[curves["test/accuracy"] < PERFECT].groupby(["dataset.revolutions", "seed"]).epoch.max()
+    since = {turns: sorted(set(behind[turns] + 10)) for turns in (2, 3)}
+    assert len(behind) == 10 and set(curves.epoch) == {*range(10, 91, 10), 93}
+    (two,), (three, later) = since[2], since[3]
+    assert (
+        f"from epoch {two} on with two revolutions and from epoch {three} or {later} on with three." in text
+    )
+
+
+def test_the_thesiss_correlation_lies_within_the_intervals(text: str, results: Path) -> None:
+    for path in (Path("spirals") / "correlations.csv", CORRELATIONS_OF_THREE):
+        rows = pd.read_csv(results / path)
+        rows = rows[(rows.parameters == "all") & (rows["mask"] == "and_mask")]
+        low, high = mean_interval(rows[rows.agreement_threshold == 0].mechanism_correlation)
+        assert low < THESIS_MECHANISM < high, path
+    assert (
+        f"The thesis's {THESIS_MECHANISM:g} lies below the interval. With PyTorch's weights it lies within "
+        "the intervals."
+    ) in text
+
+
+def test_all_baselines_are_above_chance_on_new_seeds(text: str, results: Path) -> None:
+    tests = accuracies_at(results, TWO)
+    above = above_chance(tests)
+    assert all(above.values()) and max(tests[name].median() for name in above) < 0.6
+    assert f"On new seeds all {word(sum(above.values()))} are a little above chance." in text
+
+
+def test_numbers_of_new_seeds(root: Path, results: Path) -> None:
+    text = page_text(root, "deviations")
+    n = {
+        setting: runs_at(results, setting).groupby("method").seed.nunique()
+        for setting in (TWO, WHOLE, AUTHORS, THREE)
+    }
+    masks = [label for label in METHODS.values() if label not in BASELINES]
+    irm = METHODS["irm"]
+    few = {int(count) for each in n.values() for count in each[BASELINES].drop(irm)}
+    few |= {int(n[setting][irm]) for setting in (TWO, WHOLE, AUTHORS)}
+    (ten,) = few
+    assert f"The baselines have {word(ten)} new seeds (IRM has {n[THREE][irm]} at three revolutions)." in text
+    (first,) = set(n[TWO][masks])
+    (second,) = {*n[WHOLE][masks], *n[AUTHORS][masks]}
+    assert (
+        f"The AND-mask has {first} in spirals_methods, and {second} in spirals_whole_training and "
+        "spirals_kaiming_methods."
+    ) in text
+    alone, l1, l2 = (n[THREE][METHODS[name]] for name in ("and_mask", "and_mask_l1", "and_mask_l2"))
+    assert alone == l1
+    assert f"At three revolutions it has {l2} with L2, and {l1} with L1 or without both." in text
+
+
+def test_what_ends_a_new_seed(root: Path, results: Path) -> None:
+    text = page_text(root, "deviations")
+    runs = runs_at(results, TWO)
+    assert set(runs.stopped) == {SOLVED, MEMORISED, COMPLETED}
+    assert runs[runs.stopped == SOLVED][["train/accuracy", "test/accuracy"]].min(axis=None) == 1
+    assert "ends when every training and test example is right, so its last evaluation is its best." in text
+    for setting in (WHOLE, AUTHORS):
+        runs = runs_at(results, setting)
+        early = runs[runs.epoch < setting.epochs]
+        assert len(early) and set(early.stopped) <= {MEMORISED, DIVERGED}, setting
+    assert "The new seeds with all 93 epochs end by the paper's rule alone." in text
+
+
+def test_which_features_hide_the_environments(text: str, results: Path) -> None:
+    for runs in (read_domains(results, "runs"), read_groups(results / DOMAINS_OF_THREE)):
+        found = {group: runs[runs.group == group][ACCURACY] for group in GROUPS}
+        assert {len(accuracy) for accuracy in found.values()} == {3}
+        assert found[Group(linear=False, adversary=True)].max() < 2 * chance(runs)
+        assert found[Group(linear=True, adversary=True)].min() > 10 * chance(runs)
+    assert (
+        "three seeds): trained features of a perceptron hide the environments, trained features of one "
+        "linear layer do not."
+    ) in text

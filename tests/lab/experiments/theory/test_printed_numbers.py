@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,9 @@ from docs.page_text import whole
 from lab.experiments.theory.ellipses import ratios
 from lab.experiments.theory.figures.consistency_ranks import rank_correlation
 from lab.experiments.theory.figures.linear_sem_scores import PROBLEM, WEAK
+from lab.experiments.theory.problems import small_spirals
 from lab.experiments.theory.solutions import DAMPING, EPSILON, PAPER_SIZE, SMALL, reported, solutions
+from lab.experiments.theory.spirals_at_paper_size import STOP_AT
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +89,32 @@ def test_a_training_scale_rewards_the_shortcut(text: str, root: Path) -> None:
     runs = pd.read_csv(root / "results" / "irm" / "linear_runs.csv")
     errors = runs.groupby("aggregator")["test_s1/loss"].mean()
     assert f"(IRM {errors['irm_penalty']:.2f}, mean {errors['mean']:.2f})" in text
+
+
+def test_every_seed_of_the_linear_example(text: str, linear: pd.DataFrame) -> None:
+    for damping, rows in linear.groupby("damping"):
+        seeds = rows.pivot_table("inconsistency", "seed", "aggregator")
+        assert len(seeds) == 10
+        assert (seeds["irm_penalty"] < seeds.drop(columns="irm_penalty").min(axis=1)).all(), damping
+        assert (seeds["and_mask"] > seeds["mean"]).all(), damping
+    assert set(linear.damping) == {DAMPING, WEAK}
+    assert "On the linear example IRM's solutions have less inconsistency than all others." in text
+    assert "On IRM's linear example AND-masked solutions are less consistent than averaged ones." in text
+
+
+def test_the_landscape(text: str, root: Path) -> None:
+    table = reported(pd.read_csv(root / "results" / SMALL))
+    rows = table[table.problem == "two-parameter landscape"]
+    left = (rows.train_risk > 0.001).groupby(rows.aggregator).agg(["sum", "size"])
+    assert set(left["size"]) == {10} and left["sum"]["mean"] == 0
+    masks = left["sum"].drop("mean")
+    assert list(masks.index) == ["and_mask", "geometric_mean"] and (masks > 5).all() and (masks < 10).all()
+    assert "the masks leave most starts where signs disagree, at a positive risk." in text
+
+
+def test_the_common_risk(text: str, root: Path) -> None:
+    tables = [reported(pd.read_csv(root / "results" / path)) for path in (SMALL, PAPER_SIZE)]
+    small, large = (table[table.problem.str.startswith("spirals")].train_risk for table in tables)
+    bound = inspect.signature(small_spirals).parameters["stop_at"].default
+    assert small.max() <= bound < small.min() * 1.25 and large.max() <= STOP_AT < 1.25 * large.max()
+    assert f"({bound:g} for the small network, at most {STOP_AT:g} for the large one," in text
