@@ -7,6 +7,7 @@ from math import ceil
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
@@ -71,7 +72,7 @@ def draw_over_epochs(results: Path) -> Figure:
             as_percent(axes)
     for axes in panels[:, 0]:
         axes.set_ylabel("validation accuracy (hard)", fontsize=8)
-    _finish(figure, panels[0, 0], results, "single panels: every seed (thin) and their mean")
+    _finish(figure, results, "single panels: every seed (thin) and their mean")
     return figure
 
 
@@ -101,7 +102,7 @@ def draw_over_evaluations(results: Path) -> Figure:
         "left: mean and interquartile range; it is figure 2.9 in another unit where all methods have windows "
         "of equal numbers of calls;\nright: each seed, mean of its last five evaluations"
     )
-    _finish(figure, panels[0, 0], results, words)
+    _finish(figure, results, words)
     return figure
 
 
@@ -129,8 +130,15 @@ def _draw_bar(axes: Axes, table: pd.DataFrame) -> None:
     axes.axhline(bar(table), color="black", lw=0.8, ls="-.", label="ten points above the best shortcut")
 
 
-def _finish(figure: Figure, first: Axes, results: Path, words: str) -> None:
-    figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
+def _finish(figure: Figure, results: Path, words: str) -> None:
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:  # No domain has to have all methods.
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    names = list(METHODS.values())
+    labels = sorted(found, key=lambda label: names.index(label) if label in names else len(names))
+    handles = [found[label] for label in labels]
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
     tables = [runs(results, domain) for domain in made(results)]
     stamp(figure, "\n".join([words, *map(_source, tables)]))
 

@@ -68,7 +68,9 @@ def saves(against: Mapping[str, Against], limit: str = "") -> str:
     if len(holds) == len(against):
         return reproduced(limit)
     if holds:
+        left = [name for name in pairs if name not in (*holds, *fails)]
         rest = f", not against {_listed(fails)}" if fails else ""
+        rest += f", open against {_listed(left)}" if left else ""
         return in_part(f"against {_listed(holds)}{rest}", limit)
     return f"not reproduced: not against {_listed(fails)}" if fails else "undecided"
 

@@ -11,7 +11,16 @@ import torch
 
 from docs.page_text import point, tenths, whole
 from lab.experiments.skip_intervals.differences import difference
-from lab.experiments.skip_intervals.results import AHEAD, CALLS, SCORE, best_shortcut, curves, runs, trials
+from lab.experiments.skip_intervals.results import (
+    AHEAD,
+    CALLS,
+    SCORE,
+    TRAINED,
+    best_shortcut,
+    curves,
+    runs,
+    trials,
+)
 from lab.experiments.skip_intervals.rollouts_drawing import skips
 from lab.experiments.skip_intervals.room_runner import RoomRunner
 from lab.figures.two_groups import signs, welch
@@ -140,3 +149,40 @@ def test_adaptive_skips_beside_fixed_steps(text: str, room: pd.DataFrame) -> Non
     assert calls == [-1, -1, 1]
     assert "Adaptive skips need fewer than steps of one and of two frames, the two that" in text
     assert "searched, and more than steps of three." in text
+
+
+def test_the_noisy_room_runner(text: str, root: Path) -> None:
+    noisy, over = (read(root / "results", "room_runner_noisy") for read in (runs, curves))
+    assert noisy.groupby("method").size().eq(5).all() and noisy.method.nunique() == 7
+    of = dict(tuple(noisy.groupby("method")))
+    score, calls, trained = (
+        {name: one[key].mean() for name, one in of.items()} for key in (SCORE, CALLS, TRAINED)
+    )
+    thousands = {name: f"{round(mean, -3):,.0f}" for name, mean in trained.items()}
+    longer = ("fixed_3", "fixed_4", "fixed_5")
+    shown = [tenths(score[name]) for name in longer]
+    assert (
+        f"end at {shown[0]}, {shown[1]} and {shown[2]} % and adaptive skips at "
+        f"{tenths(score['adaptive'])} %; none of these differences is sure."
+    ) in text
+    fixed = [name for name in of if name.startswith("fixed")]
+    sure = dict(zip(fixed, signs([difference(noisy, of[name], SCORE) for name in fixed]), strict=True))
+    assert [sure[name] for name in longer] == [0, 0, 0]
+    assert (
+        f"per rollout ({calls['fixed_4']:.1f} and {calls['fixed_5']:.1f} against {calls['adaptive']:.1f}) "
+        f"and in training ({thousands['fixed_4']} and {thousands['fixed_5']} against {thousands['adaptive']})"
+    ) in text
+    blank = 100 * of["fixed_1"]["final/validation/blank"].mean()
+    assert (
+        f"at the end {tenths(score['fixed_1'])} % of their rollouts are right, because {blank:.1f} %" in text
+    )
+    early = over[over.epoch.between(26, 30)].groupby("method")["validation/accuracy"].mean()
+    best = early[fixed].idxmax()
+    assert best == "fixed_5"
+    assert (
+        f"their label is right in {tenths(early['adaptive'])} % of the rollouts, and at most in "
+        f"{tenths(early[best])} % with fixed steps (five frames)."
+    ) in text
+    silent = difference(noisy, of["adaptive_without_exploration"], SCORE)
+    said = f"bring {100 * silent.value:.1f} points, which five pairs of seeds do not tell from zero"
+    assert f"{said} (p = {point(silent.p_value, 3)})" in text

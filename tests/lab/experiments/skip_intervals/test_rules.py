@@ -38,7 +38,7 @@ def test_accuracy(gaps: list[Difference], limit: str, expected: str) -> None:
         ([Against(MORE, FEWER), Against(SAME, FEWER)], "", "reproduced"),
         ([Against(MORE, FEWER), Against(SAME, FEWER)], "at a small scale", "in part: at a small scale"),
         ([Against(MORE, FEWER), Against(SAME, MORE)], "", "in part: against step 1, not against step 2"),
-        ([Against(MORE, FEWER), Against(SAME, SAME)], "", "in part: against step 1"),
+        ([Against(MORE, FEWER), Against(SAME, SAME)], "", "in part: against step 1, open against step 2"),
         # Fewer calls, but accuracy may be lost, or is.
         ([Against(SLIGHTLY_LESS, FEWER)], "", "undecided"),
         ([Against(FEWER, FEWER)], "", "not reproduced: not against step 1"),
