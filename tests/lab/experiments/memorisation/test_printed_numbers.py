@@ -109,8 +109,10 @@ def test_what_to_expect(text: str, root: Path) -> None:
     def of(width: int, images: int, epochs: int = 40) -> list[float]:
         return sorted(fitted[width, images, epochs])
 
-    few = runs[(runs.images == 800) & runs["model.width"].isin([8, 16])]
+    width = runs["model.width"]
+    few = runs[(runs.images == 800) & width.isin([8, 16]) | (runs.images == 2400) & (width == 16)]
     assert (few["train/accuracy"] >= 0.99).all()
+    assert "prevents nothing at widths 8 and 16, and on 2,400 nothing at width 16" in text
     assert set(few["aggregator.agreement_threshold"]) == {0, 0.2}
     assert "fit 99 % or more of the random labels, as plain training does" in text
     low, high = of(8, 4800)[0], of(8, 4800)[-1]
