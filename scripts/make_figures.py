@@ -70,8 +70,7 @@ def main() -> None:
             save_thumbnails(results)
         with one_line_if_damaged("hours", results):
             for experiment, table in studies.hours(results).items():
-                text = as_markdown(table)
-                save_table(f"hours_{experiment}", text, results, experiment)
+                save_table(f"hours_{experiment}", as_markdown(table), results, experiment)
     if results == ROOT / "results":
         for page in pages(ROOT):
             write_text(page, with_tables(page, results))

@@ -33,9 +33,9 @@ in that file. Tests feed each rule made-up numbers for each outcome that it can 
 
 - **Several comparisons.** Where a rule tests, the comparisons of one verdict share a level of {LEVEL:g}
   by Holm's method. A claim that is judged at several settings has a verdict at each of them.
-  Nothing is corrected across settings or across claims. Tests are two-sided, except for those of
-  spirals above chance and of more perfect trials with L1 and L2, which are one-sided. Intervals are
-  95 % intervals and stand alone.
+  Nothing is corrected across settings or across claims. Two tests on the spirals are one-sided:
+  whether a method is above chance, and whether more trials are perfect with L1 or L2. All others
+  are two-sided. Intervals are 95 % intervals and stand alone.
 - **Few seeds.** Rules that count seeds decide nothing with fewer than {FEWEST}.
 - **The paper's setting** is the data, network, number of steps and options that the source states.
   Where the paper leaves something open, it is the authors' code. A claim on the spirals is judged,

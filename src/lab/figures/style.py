@@ -9,6 +9,7 @@ from zlib import crc32
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -102,6 +103,15 @@ def seeds_in_row(axes: Axes, row: float, values: pd.Series, color: str) -> None:
     places = row + np.linspace(-0.3, 0.3, len(values))
     axes.plot(values, places, "o", ms=3, color=color, alpha=0.5, mec="none", clip_on=False)
     axes.vlines(values.median(), row - 0.4, row + 0.4, color=color, lw=2.5)
+
+
+def legend_entries(figure: Figure) -> dict[str, Artist]:
+    """Return what all panels label, by label, for one legend of panels that do not all have every label."""
+    return {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
 
 
 def data_sources(runs: pd.DataFrame) -> str:

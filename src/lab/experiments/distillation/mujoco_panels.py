@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lab.experiments.distillation.drawing import draw_curves
-from lab.figures.style import new_figure, stamp
+from lab.figures.style import legend_entries, new_figure, stamp
 
 ROWS = ("no_teacher", "auxiliary", "random", "fixed")
 
@@ -43,9 +43,7 @@ def draw_panels(
         axes.set_title(_titled(runs, name), fontsize=10)
     for axes in panels[::n_columns]:
         axes.set_ylabel(label)
-    lines = {
-        label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+    lines = legend_entries(figure)
     figure.legend(lines.values(), lines.keys(), fontsize=9, ncols=3, loc="outside upper center")
     n = curves.groupby(["environment", "row"]).seed.nunique().min()
     stamp(

@@ -7,7 +7,6 @@ from math import ceil
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
@@ -24,7 +23,7 @@ from lab.experiments.skip_intervals.results import (
     methods_in,
     runs,
 )
-from lab.figures.style import as_percent, data_sources, new_figure, stamp
+from lab.figures.style import as_percent, data_sources, legend_entries, new_figure, stamp
 
 COLORS = {
     "adaptive": "#0072B2",
@@ -131,11 +130,7 @@ def _draw_bar(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _finish(figure: Figure, results: Path, words: str) -> None:
-    found: dict[str, Artist] = {}
-    for axes in figure.axes:  # No domain has to have all methods.
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    names = list(METHODS.values())
+    found, names = legend_entries(figure), list(METHODS.values())
     labels = sorted(found, key=lambda label: names.index(label) if label in names else len(names))
     handles = [found[label] for label in labels]
     figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)

@@ -107,12 +107,23 @@ def test_the_sweeps(text: str, runs: pd.DataFrame, errors: pd.Series) -> None:
     ) in text
 
 
-def test_mgda(text: str, root: Path) -> None:
-    folder = root / "results" / "linear_unit_tests" / "turned"
-    torchjd, ours = (pd.read_csv(folder / f"{name}_runs.csv") for name in ("torchjd", "aggregators"))
+@pytest.fixture(scope="module")
+def aggregators(root: Path) -> pd.DataFrame:
+    """The runs of all turns, by problem, turn and aggregator."""
+    runs = pd.read_csv(root / "results" / "linear_unit_tests" / "turned" / "aggregators_runs.csv")
+    return runs.set_index(["dataset.problem", "dataset.rotation", "aggregator"]).sort_index()
+
+
+@pytest.fixture(scope="module")
+def by_seed(aggregators: pd.DataFrame) -> pd.DataFrame:
+    """The test errors of these runs, a column for each data seed."""
+    return aggregators.filter(regex=r"^seed\d+/test/error$")
+
+
+def test_mgda(text: str, root: Path, aggregators: pd.DataFrame) -> None:
+    torchjd = pd.read_csv(root / "results" / "linear_unit_tests" / "turned" / "torchjd_runs.csv")
     seeds = [f"seed{i}/test/error" for i in range(5)]
-    turned = ours[(ours["dataset.problem"] == "1s") & (ours["dataset.rotation"] == 1)]
-    runs = pd.concat([turned.set_index("aggregator"), torchjd.set_index("aggregator.kind")])[seeds]
+    runs = pd.concat([aggregators.loc["1s", 1], torchjd.set_index("aggregator.kind")])[seeds]
     mgda, mask = runs.loc["MGDA"], runs.loc["and_mask"]
     said = f"{mgda.min():.2f} to {mgda.max():.2f} (the AND-mask {mask.min():.2f} to {mask.max():.2f})"
     assert said in text
@@ -122,16 +133,15 @@ def test_mgda(text: str, root: Path) -> None:
     assert "has the lowest error of this table on turned 1s, on each of its five data seeds" in text
 
 
-def test_turned_inputs(text: str, root: Path) -> None:
-    runs = pd.read_csv(root / "results" / "linear_unit_tests" / "turned" / "aggregators_runs.csv")
-    errors = runs.pivot_table("test/error", "aggregator", ["dataset.problem", "dataset.rotation"])
+def test_turned_inputs(text: str, aggregators: pd.DataFrame, by_seed: pd.DataFrame) -> None:
+    errors = aggregators.pivot_table("test/error", "aggregator", ["dataset.problem", "dataset.rotation"])
+    at_the_end = by_seed.loc["3s", 1]
+    assert at_the_end.shape[1] == 10
     for mask in ("and_mask", "sand_mask"):
         gain = errors.loc["mean"] - errors.loc[mask]
         assert abs(1 - gain["1s", 1] / gain["1s", 0] - 1 / 3) < 0.03
         assert gain["3s", 0.5] < 0 and f"{gain['3s', 1]:.2f}" == "-0.04"
-        by_seed = runs[(runs["dataset.problem"] == "3s") & (runs["dataset.rotation"] == 1)]
-        by_seed = by_seed.set_index("aggregator").filter(regex=r"^seed\d+/test/error$")
-        assert paired(by_seed.loc[mask] - by_seed.loc["mean"]).p_value > 0.05 and by_seed.shape[1] == 10
+        assert paired(at_the_end.loc[mask] - at_the_end.loc["mean"]).p_value > 0.05
     assert "On 1s the masks by component lose a third of their gain" in text
     assert (
         "On 3s nothing of it is left half way. At the end their mean error is 0.04 above that of plain "
@@ -144,11 +154,10 @@ def test_turned_inputs(text: str, root: Path) -> None:
     )
 
 
-def test_the_gain_in_principal_directions(text: str, root: Path) -> None:
-    runs = pd.read_csv(root / "results" / "linear_unit_tests" / "turned" / "aggregators_runs.csv")
-    runs = runs[runs["dataset.problem"] == "3s"].set_index(["dataset.rotation", "aggregator"])
-    seeds = runs.filter(regex=r"^seed\d+/test/error$")
-    before, after = (seeds.loc[(turn, "mean")] - seeds.loc[(turn, "gram_agreement")] for turn in (0, 1))
+def test_the_gain_in_principal_directions(text: str, by_seed: pd.DataFrame) -> None:
+    before, after = (
+        by_seed.loc["3s", turn, "mean"] - by_seed.loc["3s", turn, "gram_agreement"] for turn in (0, 1)
+    )
     p_value = paired(before).p_value
     assert p_value > 0.05 and len(before) == 10
     assert (

@@ -12,7 +12,7 @@ from lab.experiments.lora_domains.results import accuracies
 from lab.figures.claims import Claim
 from lab.figures.mean_interval import mean_interval
 from lab.figures.two_groups import paired
-from lab.figures.verdicts import FEWEST, significant
+from lab.figures.verdicts import FEWEST, kind_of, significant
 
 BAND = 5.0
 """Points of test accuracy that count as an effect.
@@ -65,7 +65,7 @@ def claims(results: Path) -> list[Claim]:
                 number=f"{np.mean(own):+.2f} points",
                 verdict=said,
                 finding=True,
-                warning=not said.startswith("holds"),
+                warning=kind_of(said) == "does not hold",
             )
         )
     return found

@@ -44,9 +44,9 @@ def claims(results: Path) -> list[Claim]:
         medians.append(f"{100 * adversary[ACCURACY].median():.1f} %")
         words.append(
             f"{where.capitalize()} the domain classifier is right for "
-            f"{median_and_range(adversary[ACCURACY])} % of the training examples. Its "
-            f"accuracy is at most {FOOLED:g} times chance in {hidden} of {n} "
-            "seeds. If its gradient does not reach the features, the classifier is right for "
+            f"{median_and_range(adversary[ACCURACY])} % of the training examples. Its accuracy is at most "
+            f"{FOOLED:g} times chance in {hidden} of {n} seeds. If its gradient does not reach the features, "
+            "the classifier is right for "
             f"{median_and_range(without[ACCURACY])} %. With DANN the labels are right for "
             f"{median_and_range(adversary['train/accuracy'])} % of the training examples and "
             f"{median_and_range(adversary['test/accuracy'])} % of the test examples."
