@@ -251,8 +251,19 @@ def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -
     for module in (*drawn, memorisation_by_images):
         (axes,) = module.draw(tmp_path).axes
         assert axes.texts[0].get_text().startswith("pending")
-    for table in (label_noise_rates, memorisation_by_images, memorisation_default):
+    for table in (figure16, label_noise_rates, memorisation_by_images, memorisation_default):
         assert list(table.tabulate(tmp_path)) == ["pending"]
+
+
+def test_the_table_of_thresholds_says_what_is_pending(tmp_path: Path) -> None:
+    others = [{"aggregator.agreement_threshold": 0.6, "dataset.label_noise": 1.0}]
+    thresholds(tmp_path, {0.0: 1.0, 0.2: 0.3}, LEARNED, speed=1.0, pending=others)
+    plain, mask, missing = figure16.tabulate(tmp_path).to_numpy().tolist()
+    perfect = "100.0 (100.0 to 100.0)"
+    assert plain == ["0", 3, perfect, "22.5 (22.5 to 22.5)", 3, perfect, "70.1 (70.0 to 70.2)"]
+    ends = "90.0 (90.0 to 90.0)", "72.1 (72.0 to 72.2)"
+    assert mask == ["0.2", 3, "30.0 (30.0 to 30.0)", "5.0 (5.0 to 5.0)", 3, *ends]
+    assert missing == ["0.6", 0, "pending", "pending", 0, "pending", "pending"]
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def _test_beside_train(results: Path) -> Claim:
         "thresholds at which test accuracy is at least twice chance and training accuracy is within "
         f"{100 * SAME:.0f} points of it. These are: {where}. The numbers are medians over "
         f"{about_seeds(runs[runs[NOISE] == 0])}",
-        number=f"{gap:.0f} points between training and test accuracy at threshold {last:g}",
+        number=f"{gap:.1f} points between training and test accuracy at threshold {last:g}",
         verdict=verdict(
             falls_rule(float(slower.mean()), bool(meet)),
             len(test),

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
+from lab.experiments.memorisation.by_threshold import late_rise
 from lab.experiments.memorisation.drawing import draw_thresholds, mark_chance
 from lab.experiments.memorisation.results import (
     NOISE,
     THRESHOLD,
     about,
+    curves_of,
     pending,
     runs_of,
     seeds_per,
     thresholds_of,
 )
 from lab.figures.pending import pending_figure
-from lab.figures.style import as_percent, new_figure, stamp
+from lab.figures.style import as_percent, median_and_range, new_figure, stamp
 
 
 def draw(results: Path, name: str = "random_labels") -> Figure:
@@ -41,3 +44,31 @@ def draw(results: Path, name: str = "random_labels") -> Figure:
     n = seeds_per(runs, [THRESHOLD, NOISE])
     stamp(figure, about(runs, f"lines: median, marks: each seed, {n}", pending(results, name)))
     return figure
+
+
+def tabulate(results: Path, name: str = "random_labels") -> pd.DataFrame:
+    """Return a row per threshold with the accuracies at the last epoch in per cent, medians and ranges."""
+    runs = runs_of(results, name)
+    if runs.empty:
+        return pd.DataFrame([{"pending": pending(results, name)}])
+    rise = late_rise(curves_of(results, name))
+    rows = []
+    for threshold in thresholds_of(results, name):
+        random, true = (runs[(runs[THRESHOLD] == threshold) & (runs[NOISE] == noise)] for noise in (1, 0))
+        gained = rise[threshold].dropna() if threshold in rise else pd.Series(dtype=float)
+        rows.append(
+            {
+                "threshold": f"{threshold:g}",
+                "random labels: seeds": len(random),
+                "random labels: training set": _in_words(random["train/accuracy"]),
+                "random labels: gain at the last learning rate": _in_words(gained),
+                "true labels: seeds": len(true),
+                "true labels: training set": _in_words(true["train/accuracy"]),
+                "true labels: test set": _in_words(true["test/accuracy"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _in_words(values: pd.Series) -> str:
+    return "pending" if values.empty else median_and_range(values)
