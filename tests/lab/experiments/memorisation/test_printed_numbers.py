@@ -49,6 +49,10 @@ def test_all_images(text: str, root: Path) -> None:
     words = "the mask at 0.2 ends at {:.1f} % in training and {:.1f} % in the test, plain training at "
     assert (words + "{:.1f} % and {:.1f} %").format(*mask_true, *plain_true) in text
     assert "With true labels, in the first seed" in text
+    random, true = last["train/accuracy"][1, 0.1, 0], last["test/accuracy"][0, 0.1, 0]
+    assert f"At 0.1 the first seed fits {random:.1f} % of the random labels" in text
+    assert f"its test accuracy is {true:.1f} %. So at this width 0.1 may be better than 0.2" in text
+    assert last["test/accuracy"][0, 0.2, 0] < true
 
 
 def test_wider_networks(text: str, root: Path) -> None:
