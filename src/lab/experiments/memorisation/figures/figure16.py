@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lab.experiments.memorisation.by_threshold import late_rise
+from lab.experiments.memorisation.by_threshold import last_values, late_rise
 from lab.experiments.memorisation.drawing import draw_thresholds, mark_chance
 from lab.experiments.memorisation.results import (
     NOISE,
@@ -51,20 +51,25 @@ def tabulate(results: Path, name: str = "random_labels") -> pd.DataFrame:
     runs = runs_of(results, name)
     if runs.empty:
         return pd.DataFrame([{"pending": pending(results, name)}])
-    rise = late_rise(curves_of(results, name))
+    nothing = pd.Series(dtype=float)
+    tables = (
+        last_values(runs, 1.0, "train/accuracy"),
+        late_rise(curves_of(results, name)),
+        last_values(runs, 0.0, "train/accuracy"),
+        last_values(runs, 0.0, "test/accuracy"),
+    )
     rows = []
     for threshold in thresholds_of(results, name):
-        random, true = (runs[(runs[THRESHOLD] == threshold) & (runs[NOISE] == noise)] for noise in (1, 0))
-        gained = rise[threshold].dropna() if threshold in rise else pd.Series(dtype=float)
+        random, gained, train, test = (table.get(threshold, nothing).dropna() for table in tables)
         rows.append(
             {
                 "threshold": f"{threshold:g}",
                 "random labels: seeds": len(random),
-                "random labels: training set": _in_words(random["train/accuracy"]),
+                "random labels: training set": _in_words(random),
                 "random labels: gain at the last learning rate": _in_words(gained),
-                "true labels: seeds": len(true),
-                "true labels: training set": _in_words(true["train/accuracy"]),
-                "true labels: test set": _in_words(true["test/accuracy"]),
+                "true labels: seeds": len(test),
+                "true labels: training set": _in_words(train),
+                "true labels: test set": _in_words(test),
             }
         )
     return pd.DataFrame(rows)
