@@ -53,6 +53,10 @@ def test_all_images(text: str, root: Path) -> None:
     assert f"At 0.1 the first seed fits {random:.1f} % of the random labels" in text
     assert f"its test accuracy is {true:.1f} %. So at this width 0.1 may be better than 0.2" in text
     assert last["test/accuracy"][0, 0.2, 0] < true
+    random = [last["train/accuracy"][1, threshold, 0] for threshold in (0.4, 0.6, 0.8)]
+    true = [last["test/accuracy"][0, threshold, 0] for threshold in (0.4, 0.6, 0.8)]
+    assert f"first seed fits {min(random):.1f} to {max(random):.1f} % of the random labels, and with" in text
+    assert "test accuracy is {:.1f} %, {:.1f} % and {:.1f} %. One seed is no".format(*true) in text
 
 
 def test_wider_networks(text: str, root: Path) -> None:
