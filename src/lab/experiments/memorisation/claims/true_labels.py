@@ -67,7 +67,8 @@ def _true_labels(results: Path) -> Claim:
     return claim._replace(
         ours=f"The smallest threshold that prevents memorising in all seeds is {small:g}. The test accuracy "
         f"in % is {median_and_range(test[0.0].dropna())} at threshold 0 and "
-        f"{median_and_range(test[small].dropna())} at {small:g}. It is at most two points lower in {in_seeds(kept)}. Plain training gains some "
+        f"{median_and_range(test[small].dropna())} at {small:g}. It is at most two points "
+        f"lower in {in_seeds(kept)}. Plain training gains some "
         f"accuracy over chance, and the median with the mask gains {100 * gained:.0f} % of that. The numbers "
         f"are medians and ranges over {about_seeds(runs[runs[NOISE] == 0])}",
         number=f"{100 * test[small].median():.1f} % test accuracy at threshold {small:g}",
