@@ -125,10 +125,10 @@ def data_sources(runs: pd.DataFrame) -> str:
 def median_and_range(values: pd.Series) -> str:
     """Return the median and the range of shares in per cent, such as ``91.2 (88.0 to 93.1)``.
 
-    A single value has no range.
+    A single value has no range. Missing values do not count.
     """
     median = f"{100 * values.median():.1f}"
-    if len(values) == 1:
+    if values.count() == 1:
         return median
     return f"{median} ({100 * values.min():.1f} to {100 * values.max():.1f})"
 

@@ -24,3 +24,4 @@ def test_no_method_of_its_own_colour_shares_it() -> None:
 def test_shares_are_printed_as_median_and_range_and_a_single_one_has_no_range() -> None:
     assert median_and_range(pd.Series([0.5, 0.9, 0.61])) == "61.0 (50.0 to 90.0)"
     assert median_and_range(pd.Series([0.5])) == "50.0"
+    assert median_and_range(pd.Series([0.5, float("nan")])) == "50.0"

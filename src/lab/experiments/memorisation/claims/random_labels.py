@@ -65,8 +65,8 @@ def _random_labels(results: Path, name: str, finding: bool = False) -> Claim:
     rise = late_rise(curves_of(results, name))
     prevented = was_prevented(last, rise)[SMALL][last[SMALL].notna()]
     return claim._replace(
-        ours=f"The training accuracy in % at the last epoch is {median_and_range(last[0.0].dropna())} in "
-        f"plain training and {median_and_range(last[SMALL].dropna())} at {SMALL:g}. Of the latter, at most "
+        ours=f"The training accuracy in % at the last epoch is {median_and_range(last[0.0])} in "
+        f"plain training and {median_and_range(last[SMALL])} at {SMALL:g}. Of the latter, at most "
         f"{100 * rise[SMALL].max():.1f} points came at the last learning rate. Memorisation is "
         f"prevented if the accuracy is at most {100 * PREVENTED:.0f} % and less than "
         f"{100 * STILL_RISING:.0f} points of it came at the last learning rate. This is so in "

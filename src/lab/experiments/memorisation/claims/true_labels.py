@@ -66,8 +66,8 @@ def _true_labels(results: Path) -> Claim:
     gained = (test[small].median() - CHANCE) / (test[0.0].median() - CHANCE)
     return claim._replace(
         ours=f"The smallest threshold that prevents memorising in all seeds is {small:g}. The test accuracy "
-        f"in % is {median_and_range(test[0.0].dropna())} at threshold 0 and "
-        f"{median_and_range(test[small].dropna())} at {small:g}. It is at most two points "
+        f"in % is {median_and_range(test[0.0])} at threshold 0 and "
+        f"{median_and_range(test[small])} at {small:g}. It is at most two points "
         f"lower in {in_seeds(kept)}. Plain training gains some "
         f"accuracy over chance, and the median with the mask gains {100 * gained:.0f} % of that. The numbers "
         f"are medians and ranges over {about_seeds(runs[runs[NOISE] == 0])}",
