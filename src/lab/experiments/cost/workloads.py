@@ -110,7 +110,12 @@ def model_of(name: str, device: str) -> Any:
 
 def batch(name: str, n_environments: int, n_examples: int, device: str) -> tuple[Tensor, Tensor]:
     """Return random inputs ``[E, N, ...]`` and labels ``[E, N]``, or ``[E, N, T]`` if each word has one."""
-    workload, size = workload_of(name), (n_environments, n_examples)
+    return batch_for(workload_of(name), n_environments, n_examples, device)
+
+
+def batch_for(workload: Workload, n_environments: int, n_examples: int, device: str) -> tuple[Tensor, Tensor]:
+    """Return a batch as ``batch`` does, for a network that need not be in ``WORKLOADS``."""
+    size = (n_environments, n_examples)
     if workload.vocabulary:
         inputs = torch.randint(0, workload.vocabulary, (*size, *workload.shape))
     else:

@@ -13,7 +13,14 @@ import torch
 from torch import nn
 
 from lab.experiments.cost import ways
-from lab.experiments.cost.measurements import floors, gradients, processes, profile
+from lab.experiments.cost.measurements import (
+    diagnosis,
+    floors,
+    gradients,
+    processes,
+    profile,
+    training_steps,
+)
 from lab.experiments.cost.transformer import LENGTH, Transformer
 from lab.experiments.cost.workloads import WORKLOADS, Workload, batch, model_of
 from lab.machine.torchvision_import import import_torchvision
@@ -171,6 +178,31 @@ def test_a_profile_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shares.sum(axis=1).to_list() == pytest.approx([100, 100], abs=0.5)
     assert table.votes[0] == 0 < table.votes[1]
     assert (table.products > 0).all()
+
+
+def test_a_diagnosis_is_compared_with_a_plain_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = Workload(lambda: nn.Linear(34, 2), (34,), 2, ((16, 1),), (), 1)
+    monkeypatch.setitem(diagnosis.NETWORKS, "tiny", tiny)
+    table = diagnosis.parts(steps=1, device="cpu")["tiny"]()["cost/diagnosis.csv"]
+    assert isinstance(table, pd.DataFrame)
+    sizes = list(zip(table.way, table.environments, table.examples, strict=True))
+    assert sizes == [(ways.PLAIN, 1, 16), ("vectorized", 8, 2), ("per_example", 16, 1)]
+    assert table.times_plain[0] == 1
+    assert (table.milliseconds > 0).all()
+
+
+def test_the_timed_training_steps_train(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(training_steps.SIZES, "2, tiny", (2, (3, 8, 8)))
+    table = training_steps.parts(steps=1, device="cpu")["2_tiny"]()["cost/training_steps.csv"]
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.way) == [ways.PLAIN, "threshold 0", "votes"]
+    after = {}
+    for way in table.way:
+        training = training_steps._Training(way, 2, (3, 8, 8), "cpu")
+        training.step()
+        after[way] = torch.cat([p.detach().flatten() for p in training.model.parameters()])
+    torch.testing.assert_close(after["threshold 0"], after[ways.PLAIN])
+    assert not torch.allclose(after["votes"], after[ways.PLAIN])
 
 
 @pytest.mark.parametrize(
