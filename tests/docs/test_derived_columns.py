@@ -22,6 +22,8 @@ ELSEWHERE = {
     "inconsistency / ε": "epsilon is a constant of the table",
     "inconsistency / ε, damping 0.001": "epsilon is a constant of the table",
     "median gap / ε": "epsilon is a constant of the table",
+    "`hessian_vector` / `quadratic`": "the median of the seeds' ratios",
+    "`search` / `quadratic`": "the median of the seeds' ratios",
     "difference of risks, the two training environments": "the risks are in no column",
     "difference of risks, with the test environment": "the risks are in no column",
 }

@@ -118,3 +118,25 @@ def test_the_common_risk(text: str, root: Path) -> None:
     bound = inspect.signature(small_spirals).parameters["stop_at"].default
     assert small.max() <= bound < small.min() * 1.25 and large.max() <= STOP_AT < 1.25 * large.max()
     assert f"({bound:g} for the small network, at most {STOP_AT:g} for the large one," in text
+
+
+def test_methods_of_the_score(root: Path) -> None:
+    """docs/consistency.md says how far the methods agree and what they take."""
+    page = " ".join((root / "docs" / "consistency.md").read_text().split())
+    scores = pd.read_csv(root / "results" / "theory" / "score_methods.csv")
+    regression = scores[scores.model == "logistic regression"]
+    by_method = regression.pivot_table("score", ["epsilon", "seed"], "method")
+    ratios = by_method.div(by_method.quadratic, axis=0)
+    small = ratios[ratios.index.get_level_values("epsilon") <= 0.01]
+    assert "For epsilon up to 0.01 the three agree within 10 % here." in page
+    assert ((small - 1).abs() < 0.105).all(axis=None)
+    assert ratios.search.min() < 1 < ratios.search.max()
+    seconds = regression.groupby("method").cpu_seconds
+    assert seconds.max()[["quadratic", "hessian_vector"]].max() < 0.015
+    low, high = seconds.min().search, seconds.max().search
+    assert f"took 0.01 s of processor time, `search` {low:.0f} to {high:.0f} s" in page
+    perceptron = scores[scores.model == "perceptron"].pivot_table("score", ["damping", "seed"], "method")
+    missed = perceptron.hessian_vector / perceptron.quadratic
+    assert "Below 0.1, 60 products do not find all curvature that counts." in page
+    assert (missed[[0.01, 0.001]] > 1.005).all()
+    assert ((missed[0.1] - 1).abs() < 0.005).all()

@@ -1,0 +1,3 @@
+"""What ``ilc.diagnose`` says of a training batch in which some labels are wrong."""
+
+TITLE = "Wrong labels"

@@ -1,0 +1,1 @@
+"""The measurements, one per file. A study makes a measurement in parts."""
