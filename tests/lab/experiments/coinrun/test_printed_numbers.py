@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -127,6 +128,18 @@ def test_play(text: str, root: Path) -> None:
         f"{tenths(others['expert'])} %, random play {tenths(others['random play'])} %"
     ) in text
     assert set(play.levels) == {300} and students.size().eq(15).all()
+
+
+def test_the_finished_expert(text: str, root: Path) -> None:
+    sheet = json.loads((root / "src/lab/experiments/coinrun/shipped/expert.json").read_text())
+    first, last = sheet["levels_evaluated_on"]
+    assert (
+        f"trained on {sheet['frames']:,} frames of hard levels" in text
+        and f"It solves {100 * sheet['success_rate']:.1f} % of {sheet['evaluated_levels']:,} unseen levels "
+        f"({first:,} to {last:,}, one episode each), random play "
+        f"{100 * sheet['success_rate_of_a_random_policy']:.1f} %."
+        in text
+    )
 
 
 def test_table_3(text: str, root: Path, trials: pd.DataFrame) -> None:
