@@ -16,6 +16,7 @@ from lab.figures.style import GREY, new_figure
 from lab.files.stopped_column import PENDING, STOPPED
 
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
+_DONE = " are done"
 
 
 def done_rows(runs: pd.DataFrame) -> pd.DataFrame:
@@ -47,17 +48,17 @@ def count_runs(path: Path, choose: Choose | None = None) -> tuple[int, int]:
 
 
 def progress_in_words(path: Path, choose: Choose | None = None) -> str:
-    """Return ``12 of 30 runs, the others are pending``, or an empty text if all runs are done.
+    """Return ``12 of 30 runs are done``, or an empty text if all runs are done.
 
     The arguments are those of ``count_runs``.
     """
     done, total = count_runs(path, choose)
-    return "" if done == total else f"{done} of {total} runs, the others are pending"
+    return "" if done == total else f"{done} of {total} runs{_DONE}"
 
 
 def number_of_runs(progress: str) -> str:
     """Return ``12 of 30 runs``, the beginning of ``progress_in_words``, as the number of a pending claim."""
-    return progress.partition(",")[0]
+    return progress.removesuffix(_DONE)
 
 
 def pending_figure(what: str) -> Figure:

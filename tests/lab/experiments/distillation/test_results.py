@@ -76,7 +76,7 @@ def test_the_claim_about_noisy_labels_looks_at_every_seed(
     missing = {**run("distill", (0.0, 0.0)), "stopped": "pending"}
     missing = {key: value for key, value in missing.items() if not key.endswith("test/kl")}
     (claim,) = labels.claims(write(tmp_path / "others", "labels", [*others, missing]))
-    assert claim.verdict == "pending: 6 of 7 runs, the others are pending"
+    assert claim.verdict == "pending: 6 of 7 runs are done"
     assert claim.number == "6 of 7 runs; test KL in variants: 0.010"
 
 

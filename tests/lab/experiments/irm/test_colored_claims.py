@@ -103,7 +103,7 @@ def test_claims_figures_and_tables_show_what_is_there(
     means: Accuracies, pending: int, tmp_path: Path
 ) -> None:
     done = 10 * len(means)
-    words = f"{done} of {done + pending} runs, the others are pending"
+    words = f"{done} of {done + pending} runs are done"
     for name, module in (("paper", authors_protocol), ("colored", colored)):
         write(tmp_path, name, means, pending=pending)
         (claim,) = module.claims(tmp_path)

@@ -68,7 +68,7 @@ def test_no_verdict_while_runs_are_missing(cows: Accuracies, tmp_path: Path) -> 
     _write(tmp_path, cows, {}, pending=2)
     (claim,) = claims(tmp_path)
     done = sum(len(accuracies) + 1 for accuracies in cows.values())
-    assert claim.verdict == f"pending: {done} of {done + 2} runs, the others are pending"
+    assert claim.verdict == f"pending: {done} of {done + 2} runs are done"
     assert ("no number yet" in claim.ours) == (not cows)
     assert len(draw(tmp_path).axes) == 1
 

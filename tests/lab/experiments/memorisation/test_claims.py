@@ -222,12 +222,12 @@ def test_label_noise_shows_plain_training_at_the_rate_of_the_mask(tmp_path: Path
 def test_a_claim_whose_runs_are_not_all_done_is_pending_and_shows_what_there_is(tmp_path: Path) -> None:
     waits = [{"aggregator.agreement_threshold": 0.2, "dataset.label_noise": 1.0}] * 2
     random, _, true, _ = thresholds(tmp_path, {0.0: 1.0, 0.2: 0.2, 0.8: 0.1}, LEARNED, pending=waits)
-    assert random.verdict == "pending: 6 of 8 runs, the others are pending"
+    assert random.verdict == "pending: 6 of 8 runs are done"
     assert random.number == "20.0 % training accuracy at threshold 0.2"
-    assert true.verdict == "pending: 18 of 20 runs, the others are pending"
+    assert true.verdict == "pending: 18 of 20 runs are done"
     best = [{"aggregator": "and_mask", "optimizer.lr": 5e-3}]
     noise = noisy(tmp_path, (0.9, 0.7, 0.6), (0.03, 0.7, 0.7), pending=best)
-    assert noise.verdict == "pending: 6 of 7 runs, the others are pending"
+    assert noise.verdict == "pending: 6 of 7 runs are done"
 
 
 @pytest.mark.parametrize(("threshold", "labels"), [(0.2, 0.0), (0.4, 1.0)])
@@ -246,7 +246,7 @@ def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -
     for name in (*STUDIES, *names):
         write_pending(tmp_path, name)
     found = [*claims_at(tmp_path), *wrong_labels.claims(tmp_path)]
-    assert {claim.verdict for claim in found} == {"pending: 0 of 4 runs, the others are pending"}
+    assert {claim.verdict for claim in found} == {"pending: 0 of 4 runs are done"}
     drawn = (figure8_epochs, figure8_other_votes, figure9, figure16, memorisation_baselines)
     for module in (*drawn, memorisation_by_images):
         (axes,) = module.draw(tmp_path).axes

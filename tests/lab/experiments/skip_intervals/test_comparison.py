@@ -149,7 +149,7 @@ def test_claims_wait_for_runs_and_say_who_draws_trajectories(tmp_path: Path) -> 
     waits = pd.DataFrame({"method": ["fixed_2"], "seed": 0, "stopped": "pending"})
     write(tmp_path, "room_runner", pd.concat([runs, waits]))
     found = claims(tmp_path)
-    assert {claim.verdict for claim in found} == {"pending: 10 of 11 runs, the others are pending"}
+    assert {claim.verdict for claim in found} == {"pending: 10 of 11 runs are done"}
     assert {claim.number for claim in found} == {"10 of 11 runs"}
     assert all("draws its own trajectories" in claim.ours for claim in found)
     # A claim waits only for the runs that it compares.

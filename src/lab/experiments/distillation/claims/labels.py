@@ -10,7 +10,7 @@ import pandas as pd
 from lab.experiments.distillation.drawing import spread
 from lab.experiments.distillation.results import FIGURE_4_4, FOLDER, LABELS, runs
 from lab.figures.claims import Claim
-from lab.figures.pending import progress_in_words
+from lab.figures.pending import number_of_runs, progress_in_words
 
 BONUSES = ("no_teacher", "entropy 0.1", "entropy 1", "entropy 10")
 HALF = 0.5
@@ -111,7 +111,7 @@ def verdict(thesis: Cell | None, variants: dict[str, Cell], unfinished: str = ""
 def _number(cells: dict[tuple[float, str], Cell | None], unfinished: str) -> str:
     literal = cells[THESIS]
     if literal is None:
-        return f"{unfinished.partition(',')[0]}; test KL in variants: " + ", ".join(
+        return f"{number_of_runs(unfinished)}; test KL in variants: " + ", ".join(
             f"{found.distilled:.3f}" for found in cells.values() if found is not None
         )
     return f"test KL {literal.distilled:.3f}, {literal.other:.3f} with the best bonus"
