@@ -34,7 +34,7 @@ def test_the_caption_of_the_thumbnail(root: Path) -> None:
 
 
 def test_all_images(text: str, root: Path) -> None:
-    """Figures 8 and 16 on all images: three seeds with random labels, the first one with true labels."""
+    """Figures 8 and 16 on all images: three seeds at 0 and 0.2, the first one at the other thresholds."""
     curves = pd.read_csv(root / "results" / "memorisation" / "random_labels_curves.csv")
     key = ["dataset.label_noise", "aggregator.agreement_threshold"]
     ends = curves[curves.epoch == 80].set_index([*key, "seed"]).sort_index()
@@ -45,10 +45,10 @@ def test_all_images(text: str, root: Path) -> None:
     assert words in text
     masked = curves[(curves[key[0]] == 1) & (curves[key[1]] == 0.2)]
     assert f"it is never above {100 * masked['train/accuracy'].max():.1f} %" in text
-    mask_true, plain_true = (last.loc[0, threshold, 0] for threshold in (0.2, 0))
-    words = "the mask at 0.2 ends at {:.1f} % in training and {:.1f} % in the test, plain training at "
-    assert (words + "{:.1f} % and {:.1f} %").format(*mask_true, *plain_true) in text
-    assert "With true labels, in the first seed" in text
+    assert set(ends.loc[0, 0].index) == set(ends.loc[0, 0.2].index) == {0, 1, 2}
+    learned, kept = ([_range(last[column].loc[0, threshold]) for column in last] for threshold in (0.2, 0))
+    words = f"the mask at 0.2 ends at {learned[0]} % in training and {learned[1]} % in the test, plain"
+    assert f"With true labels (three seeds each) {words} training at {kept[0]} % and {kept[1]} %." in text
     random, true = last["train/accuracy"][1, 0.1, 0], last["test/accuracy"][0, 0.1, 0]
     assert f"At 0.1 the first seed fits {random:.1f} % of the random labels" in text
     assert f"its test accuracy is {true:.1f} %. So at this width 0.1 may be better than 0.2" in text
