@@ -3,9 +3,14 @@
     python scripts/benchmark.py gradients                       prints the tables
     python scripts/benchmark.py gradients --to results/cost     also writes them as CSV files
 
-``gradients`` measures the time and the memory of every way to obtain a masked gradient: our ways, the
-authors' way and those of other libraries. ``optimizer`` compares Adam with the temporal AND-mask with
-PyTorch's Adam. ``processes`` measures a step in one process and in two, and the bytes that it sends.
+The names:
+
+    gradients, transformers   time and memory of every way to obtain a masked gradient, and of other libraries
+    floors, profile           the least that a step must compute, and where its time goes
+    training_steps            a whole step of section 3.2's network at small widths
+    compiled, processes       steps with a compiled model; steps in one process and in two
+    diagnosis                 ``ilc.diagnose`` beside a plain pass
+    optimizer                 Adam with the temporal AND-mask beside PyTorch's Adam
 """
 
 from __future__ import annotations
