@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -170,6 +171,32 @@ def test_example_loss_is_the_plain_loop(norm: str, chunk_size: int | None) -> No
     result = example_loss(models[1], F.cross_entropy, inputs, targets, chunk_size=chunk_size)
     assert_same(result.statistics, expected)
     torch.testing.assert_close(models[1].state_dict(), models[0].state_dict())
+
+
+@pytest.mark.parametrize("chunk_size", [2, 6])
+def test_what_torch_cannot_batch_goes_one_by_one(chunk_size: int) -> None:
+    class Twice(torch.autograd.Function):
+        """Twice the input. The backward pass reads a number, which a batched pass cannot."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, *deltas: Tensor) -> Tensor:
+            assert float(deltas[0].abs().sum()) >= 0
+            return 2 * deltas[0]
+
+    class Model(nn.Sequential):
+        def forward(self, x: Tensor) -> Tensor:
+            outputs: Tensor = Twice.apply(super().forward(x.flatten(1)))
+            return outputs
+
+    inputs, targets = batch()
+    model = Model(nn.Linear(inputs[0].numel(), 3)).double()
+    expected = loop(model, inputs, targets)
+    found = example_loss(model, F.cross_entropy, inputs, targets, chunk_size=chunk_size)
+    assert_same(found.statistics, expected)
 
 
 def test_under_batch_norm_both_votes_sum_to_the_batch_gradient_but_differ() -> None:
