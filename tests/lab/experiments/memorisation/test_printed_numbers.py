@@ -35,7 +35,7 @@ def test_the_caption_of_the_thumbnail(root: Path) -> None:
 
 
 def test_all_images(text: str, root: Path) -> None:
-    """Figures 8 and 16 on all images: three seeds at 0 and 0.2, the first one at the other thresholds."""
+    """Figures 8 and 16 on all images: three seeds at 0 and 0.2, fewer at the other thresholds."""
     curves = pd.read_csv(root / "results" / "memorisation" / "random_labels_curves.csv")
     key = ["dataset.label_noise", "aggregator.agreement_threshold"]
     ends = curves[curves.epoch == 80].set_index([*key, "seed"]).sort_index()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from docs.page_text import whole
+from docs.page_text import page_text, whole
 from lab.experiments.theory.ellipses import ratios
 from lab.experiments.theory.figures.consistency_ranks import rank_correlation
 from lab.experiments.theory.figures.linear_sem_scores import PROBLEM, WEAK
@@ -122,7 +122,7 @@ def test_the_common_risk(text: str, root: Path) -> None:
 
 def test_methods_of_the_score(root: Path) -> None:
     """docs/consistency.md says how far the methods agree and what they take."""
-    page = " ".join((root / "docs" / "consistency.md").read_text().split())
+    page = page_text(root, "consistency")
     scores = pd.read_csv(root / "results" / "theory" / "score_methods.csv")
     regression = scores[scores.model == "logistic regression"]
     by_method = regression.pivot_table("score", ["epsilon", "seed"], "method")
@@ -134,7 +134,7 @@ def test_methods_of_the_score(root: Path) -> None:
     seconds = regression.groupby("method").cpu_seconds
     assert seconds.max()[["quadratic", "hessian_vector"]].max() < 0.015
     low, high = seconds.min().search, seconds.max().search
-    assert f"took 0.01 s of processor time, `search` {low:.0f} to {high:.0f} s" in page
+    assert f"took 0.01 s of processor time, search {low:.0f} to {high:.0f} s" in page
     perceptron = scores[scores.model == "perceptron"].pivot_table("score", ["damping", "seed"], "method")
     missed = perceptron.hessian_vector / perceptron.quadratic
     assert "Below 0.1, 60 products do not find all curvature that counts." in page

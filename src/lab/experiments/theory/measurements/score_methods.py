@@ -21,6 +21,9 @@ from lab.experiments.measurement import Parts, Tables
 
 EPSILONS = (0.001, 0.01, 0.1)
 DAMPINGS = (0.1, 0.01, 0.001)
+METHODS = ("quadratic", "hessian_vector", "search")
+"""The methods; the first two are of second order, and have a damping."""
+
 SIZES = (0.5, 1.25, 2.0)
 """The size of each environment's inputs."""
 
@@ -41,24 +44,19 @@ def parts(seeds: int = 5) -> Parts:
     }
 
 
-def score_regression(
-    seed: int, methods: tuple[str, ...] = ("quadratic", "hessian_vector", "search")
-) -> Tables:
+def score_regression(seed: int) -> Tables:
     """Score a logistic regression with five parameters by each method, for each epsilon."""
-    inputs, labels = environments(seed)
-    model = trained(nn.Linear(N_INPUTS, 1), inputs, labels, seed)
-    settings = [{"epsilon": epsilon, "method": method} for epsilon in EPSILONS for method in methods]
-    return _scores("logistic regression", seed, model, inputs, labels, settings)
+    torch.manual_seed(seed)
+    settings = [{"epsilon": epsilon, "method": method} for epsilon in EPSILONS for method in METHODS]
+    return _scores("logistic regression", seed, nn.Linear(N_INPUTS, 1), settings)
 
 
 def score_perceptron(seed: int) -> Tables:
     """Score a perceptron of 301 parameters by both second-order methods, with each damping."""
-    inputs, labels = environments(seed)
-    layers = nn.Sequential(nn.Linear(N_INPUTS, 50), nn.Tanh(), nn.Linear(50, 1))
-    model = trained(layers, inputs, labels, seed)
-    methods = ("quadratic", "hessian_vector")
-    settings = [{"damping": damping, "method": method} for damping in DAMPINGS for method in methods]
-    return _scores("perceptron", seed, model, inputs, labels, settings)
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(N_INPUTS, 50), nn.Tanh(), nn.Linear(50, 1))
+    settings = [{"damping": damping, "method": method} for damping in DAMPINGS for method in METHODS[:2]]
+    return _scores("perceptron", seed, model, settings)
 
 
 def environments(seed: int) -> tuple[Tensor, Tensor]:
@@ -76,13 +74,8 @@ def risk(outputs: Tensor, labels: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(outputs[..., 0], labels)
 
 
-def trained(model: nn.Module, inputs: Tensor, labels: Tensor, seed: int) -> nn.Module:
-    """Return the model in double precision, after at most 100 steps of L-BFGS on the mean risk."""
-    torch.manual_seed(seed)
-    for layer in model.modules():
-        if isinstance(layer, nn.Linear):
-            layer.reset_parameters()
-    model = model.double()
+def train(model: nn.Module, inputs: Tensor, labels: Tensor) -> None:
+    """Take at most 100 steps of L-BFGS on the mean risk."""
     optimizer = optim.LBFGS(model.parameters(), max_iter=100, line_search_fn="strong_wolfe")
 
     def mean_risk() -> Tensor:
@@ -92,17 +85,12 @@ def trained(model: nn.Module, inputs: Tensor, labels: Tensor, seed: int) -> nn.M
         return mean
 
     optimizer.step(mean_risk)  # type: ignore[no-untyped-call]
-    return model
 
 
-def _scores(
-    name: str,
-    seed: int,
-    model: nn.Module,
-    inputs: Tensor,
-    labels: Tensor,
-    settings: list[dict[str, Any]],
-) -> Tables:
+def _scores(name: str, seed: int, model: nn.Module, settings: list[dict[str, Any]]) -> Tables:
+    inputs, labels = environments(seed)
+    model = model.double()
+    train(model, inputs, labels)
     rows = []
     for setting in settings:
         began = time.process_time()
