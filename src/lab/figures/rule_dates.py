@@ -101,8 +101,8 @@ DATES = {
         "2026-11-29",
         AFTER,
         "since this day runs with trajectories of their own are compared in pairs, and each claim waits only "
-        "for the runs that it compares; of the noisy room runner 7 of 35 runs are older, the others are to "
-        "come; all else is of 2026-11-26",
+        "for the runs that it compares; 7 of the 35 runs of the noisy room runner are older, and 28 came "
+        "later; all else is of 2026-11-26",
     ),
     "spirals/accuracy": RuleDate(
         "2026-11-28",
@@ -124,8 +124,8 @@ DATES = {
     "spirals/shortcut_gradients": RuleDate(
         "2026-11-29",
         AFTER,
-        "since 2026-11-28 all of it needs that more than a half of the correlation goes, as the source says "
-        f"most, and since this day a part of it too; {AUTHORS_WEIGHTS}",
+        "since 2026-11-28 the whole claim asks that more than a half of the correlation goes, because the "
+        f'source says "most"; since this day "in part" asks the same where it holds; {AUTHORS_WEIGHTS}',
     ),
     "theory/masked_descent": RuleDate(TODAY, FORMULA),
     "theory/patchwork": RuleDate(TODAY, FORMULA),

@@ -24,3 +24,11 @@ def accuracies(results: Path) -> pd.DataFrame:
     runs = pd.read_csv(results / FOLDER / RUNS)
     table = runs.pivot(index="seed", columns="aggregator", values="test/accuracy")
     return table[list(ROWS)]
+
+
+def last_accuracies(results: Path) -> pd.DataFrame:
+    """Return the test accuracy of ``accuracies`` after the last step."""
+    curves = pd.read_csv(results / FOLDER / CURVES)
+    last = curves[curves.step == curves.groupby(["aggregator", "seed"]).step.transform("max")]
+    table: pd.DataFrame = last.pivot(index="seed", columns="aggregator", values="test/accuracy")
+    return table

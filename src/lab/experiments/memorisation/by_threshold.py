@@ -10,6 +10,8 @@ from lab.figures.claims import Claim
 from lab.figures.pending import number_of_runs
 from lab.figures.style import data_sources
 
+SMALL = 0.2
+"""The threshold that the paper found best with wrong labels. The claims call it "a small threshold"."""
 STILL_RISING = 0.02
 """A run is still rising if it gains this much training accuracy at the last learning rate.
 

@@ -81,7 +81,9 @@ def test_training_levels_and_the_gap(text: str, ends: pd.DataFrame, levels: pd.D
     train = ends.groupby(["epochs", "method"])["train/kl"].mean()
     test = levels.groupby(["epochs", "method"])["test/kl"].mean()
     short, long = ([point(train[epochs][name], 4) for name in (MASK, "adam")] for epochs in (SHORT, LONG))
-    assert f"({short[0]} and {short[1]} with Adam at 512 steps, {long[0]} and {long[1]} at 2,048)" in text
+    assert (
+        f"(at 512 steps the mask has {short[0]} and Adam {short[1]}, at 2,048 steps {long[0]} and {long[1]})"
+    ) in text
     mask, adam = (point(test[LONG][name] - train[LONG][name], 3) for name in (MASK, "adam"))
     assert f"({mask} against {adam} at 2,048 steps)" in text and mask >= adam
 

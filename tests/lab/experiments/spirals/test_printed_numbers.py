@@ -69,7 +69,8 @@ def test_the_first_weights_of_the_authors_code(text: str, results: Path) -> None
     assert shown in text
     masked = runs[~printed & (runs.aggregator == "and_mask") & (runs["dataset.shortcut_variance"] == 0.1)]
     assert set(masked["dataset.revolutions"].value_counts()) == {5}
-    assert (masked["test/accuracy"] >= PERFECT).all() and "all five seeds of the AND-mask are perfect" in text
+    lowest = tenths(masked["test/accuracy"].min())
+    assert f"all five seeds of the AND-mask have {lowest} % or more at the end of both" in text
     wide = runs[~printed & (runs.aggregator == "and_mask") & (runs["dataset.shortcut_variance"] == 1.0)]
     reached = (wide["test/accuracy"] >= PERFECT).groupby(wide["dataset.revolutions"]).agg(["sum", "size"])
     two, three = (word(n) for n in reached["sum"])
@@ -291,11 +292,11 @@ def test_joint_searches(text: str, results: Path) -> None:
     assert {len(table[table.state == "COMPLETE"]) for table in trials.values()} == {34}
 
 
-def _agreeing(table: pd.DataFrame) -> float:
-    """The median share of the deeper layers' components that a threshold of 0.75 keeps."""
+def _agreeing(table: pd.DataFrame) -> pd.Series:
+    """The share of the deeper layers' components that a threshold of 0.75 keeps, by network."""
     kept = table.pivot_table("kept_components", "seed", ["agreement_threshold", "parameters"])
     deeper = {tau: kept[tau]["all"] - kept[tau]["first layer weights"] for tau in (0.0, 0.75)}
-    return float((deeper[0.75] / deeper[0.0]).median())
+    return deeper[0.75] / deeper[0.0]
 
 
 def test_figure_7(text: str, results: Path) -> None:
@@ -310,11 +311,16 @@ def test_figure_7(text: str, results: Path) -> None:
     authors = pd.read_csv(results / CORRELATIONS_OF_AUTHORS)
     share, of_authors = (_agreeing(each) for each in (table, authors[authors["mask"] == "and_mask"]))
     by_chance = 2 * sum(comb(16, k) for k in range(3)) / 2**16
+    times, of_weights = (
+        f"{of.min() / by_chance:.1f} to {of.max() / by_chance:.1f} times" for of in (share, of_authors)
+    )
     assert (
-        f"(at threshold 0.75 a median of {100 * share:.2f} % against {100 * by_chance:.2f} % with two "
-        f"revolutions, and {100 * of_authors:.2f} % with the authors' first weights)"
+        f"at threshold 0.75 a median of {100 * share.median():.2f} % with two revolutions and "
+        f"{100 * of_authors.median():.2f} % with the authors' first weights, where random signs give "
+        f"{100 * by_chance:.2f} %. Single networks have {times} as many as random signs, "
+        f"and {of_weights} with the authors' first weights."
     ) in text
-    assert by_chance < share < 2 * by_chance and MIN_COMPONENTS == 20
+    assert MIN_COMPONENTS == 20
 
 
 def test_figure_7_with_the_authors_weights(text: str, results: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lab.experiments.lora_domains.results import CURVES, FOLDER, ROWS, RUNS
+from lab.experiments.lora_domains.results import FOLDER, ROWS, RUNS, last_accuracies
 from lab.figures.style import COLORS, as_percent, data_sources, new_figure, stamp
 
 SPLITS = {"train": "training", "validation": "held-out domain", "test": "test", "no_code": "test, no code"}
@@ -43,8 +43,7 @@ def draw(results: Path) -> Figure:
 def tabulate(results: Path) -> pd.DataFrame:
     """Return a line per method: means and standard deviations of accuracies in per cent, settings."""
     runs = pd.read_csv(results / FOLDER / RUNS)
-    curves = pd.read_csv(results / FOLDER / CURVES)
-    last = curves.loc[curves.groupby("run").epoch.idxmax()]
+    last = last_accuracies(results)
     lines = []
     for name, label in ROWS.items():
         own = runs[runs.aggregator == name]
@@ -54,7 +53,7 @@ def tabulate(results: Path) -> pd.DataFrame:
             {
                 "method": label,
                 **accuracies,
-                "test, last step": _number(last[last.aggregator == name]["test/accuracy"]),
+                "test, last step": _number(last[name]),
                 "rate": "" if name == "not_fine_tuned" else f"{own['optimizer.lr'].iloc[0]:.3g}",
                 "threshold": f"{thresholds[0]:g}" if len(thresholds) else "",
             }

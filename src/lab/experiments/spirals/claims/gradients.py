@@ -114,9 +114,12 @@ def _mechanism(rows: Rows) -> Claim:
         short="The AND-mask raises the mechanism's part",
         claim="The AND-mask raises the mechanism's part in the average gradient, and the XOR-mask lowers it "
         "(figure 7).",
-        paper="Its figure has one threshold, which raises the mechanism's part.",
-        thesis="With the AND-mask the correlation with the mechanism's gradient rises with the threshold. "
-        "With the XOR-mask there is a sharper decrease.",
+        paper="The text says that the AND-mask suppresses most of the shortcuts' gradients. Its figure has "
+        "one threshold, at which we read a larger correlation with the mechanism's.",
+        thesis="A higher threshold of the AND-mask suppresses the shortcuts' gradients, and close to 1 most "
+        "of what is left has the mechanism's signal. The XOR-mask brings a sharper decrease of the "
+        "correlation with the mechanism's gradient. That the AND-mask raises this correlation is our reading "
+        "of figure 3.7.",
         ours=f"{' '.join(parts)} At all these thresholds each network keeps at least {MIN_COMPONENTS} "
         "components. They are the lowest and the highest ones of the AND-mask, and the lowest one of the "
         "XOR-mask.",

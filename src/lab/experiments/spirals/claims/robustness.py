@@ -11,6 +11,7 @@ from scipy.stats import fisher_exact
 
 from lab.experiments.spirals.methods import AND_MASKS, METHODS, PERFECT
 from lab.experiments.spirals.settings import (
+    AUTHORS,
     LEFT_OPEN,
     THREE,
     WHOLE,
@@ -93,8 +94,9 @@ def _at_the_end(results: Path) -> str:
     tests = tests_at(results, WHOLE)
     each = "; ".join(f"{label}: {_seeds(tests[label])}" for label in AND_MASKS)
     return (
-        f" At {WHOLE.revolutions:g} revolutions a trial ends when all examples are right. Other seeds "
-        f"without this rule are perfect at the end of {WHOLE.epochs} epochs as follows: {each}."
+        f" {AUTHORS.words.capitalize()} and {WHOLE.words} a trial ends when all examples are right. "
+        f"{WHOLE.words.capitalize()} other seeds without this rule are perfect at the end of {WHOLE.epochs} "
+        f"epochs as follows: {each}."
     )
 
 

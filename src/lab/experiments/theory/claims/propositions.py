@@ -111,7 +111,9 @@ def _ellipse() -> Claim:
         thesis="25 times for the same Hessians (figure B.3), and 5 times for diag(0.05, 1) and diag(1, 0.05) "
         "(figure 3.3).",
         ours=f"The pooled ellipse has {area:.2f} times the area, and {area_5:.2f} times for the thesis's "
-        f"second pair. The ratios of the determinants are {determinant:.1f} and {determinant_5:.2f}. So the "
+        "second pair. These are the thesis's ellipses, with the inverse of the Hessian. With the paper's own "
+        "level sets (section 2.2), which have the Hessian itself, the pooled ellipse is smaller by the same "
+        f"factors. The ratios of the determinants are {determinant:.1f} and {determinant_5:.2f}. So the "
         "thesis's numbers are ratios of determinants, and an area is their root.",
         number=f"{area:.2f} times the area, determinant {determinant:.1f} times",
         verdict=ellipse_rule(100, {"area": area, "determinant": determinant}, 25),
