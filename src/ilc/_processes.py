@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -58,16 +58,16 @@ class Processes:
         except RuntimeError as error:
             raise UserError(LOST.format(reason=str(error).splitlines()[0][:120])) from error
 
-    def gathered(self, number: int) -> list[int]:
-        """The number of every process, in the order of the ranks.
+    def gathered(self, numbers: Sequence[int]) -> list[list[int]]:
+        """The numbers of every process, in the order of the ranks.
 
         Raises:
             UserError: a process has died.
         """
-        numbers = torch.zeros(self.size, dtype=torch.int64, device=_device_of_small_facts(self))
-        numbers[self.rank] = number
-        self.sum_(numbers)
-        return numbers.tolist()
+        found = torch.zeros(self.size, len(numbers), dtype=torch.int64, device=_device_of_small_facts(self))
+        found[self.rank] = torch.tensor(numbers)
+        self.sum_(found)
+        return found.tolist()
 
     def any(self, here: bool) -> bool:
         """Whether ``here`` is true in any process. All processes get the same answer.
@@ -75,7 +75,7 @@ class Processes:
         Raises:
             UserError: a process has died.
         """
-        return here if self.size == 1 else any(self.gathered(int(here)))
+        return here if self.size == 1 else any(one for (one,) in self.gathered([int(here)]))
 
 
 ONE_PROCESS = Processes()

@@ -11,6 +11,7 @@ from ilc.aggregators import Aggregator, GradientStatistics
 from ilc.aggregators._joint import JointAggregator
 from ilc.distributed._buffers import MeanOfBuffers
 from ilc.distributed._exchange import among_all, summed
+from ilc.distributed._same_step import counts_of_same_step
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, BackwardResult, EnvironmentGradients
 from ilc.gradients._batches import Batch, as_batches
@@ -58,8 +59,8 @@ def backward(
         Risks and penalties ``[E]`` of all environments in the order of the ranks, the same in every process.
 
     Raises:
-        UserError: as for ``ilc.backward``; a process has died; or BatchNorm in training mode would need the
-            examples of all processes at once.
+        UserError: as for ``ilc.backward``; the processes train other parameters or have other aggregators; a
+            process has died; or BatchNorm in training mode would need the examples of all processes at once.
     """
     aggregator = checked_aggregator(aggregator, inputs, targets)
     processes = current()
@@ -86,7 +87,7 @@ def backward(
     if callable(loss_fn) and not _is_empty(inputs, pooled):
         inputs, targets = as_batches(inputs, targets, device_of(model))
     mine = _size(inputs if callable(loss_fn) else loss_fn, pooled)
-    counts = processes.gathered(mine)
+    counts = counts_of_same_step(model, aggregator, mine, processes)
     if not sum(counts):
         raise UserError("no process has an environment: give at least one of them a batch [E, N, ...]")
     buffers = MeanOfBuffers(model)

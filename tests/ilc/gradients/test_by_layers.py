@@ -182,3 +182,25 @@ def test_inputs_that_are_written_into_are_not_passed_again(
     monkeypatch.setitem(SWITCH, "sine", 1)
     with pytest.raises(UserError, match=r"x\.clone\(\)"):
         same_as_loop(model, F.cross_entropy, x.clone(), y, "vectorized")
+
+
+class ByNumberOfRows(nn.Module):
+    """Has a constant that is 1 for few rows and smaller for many; the operations are the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(D, 8), nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(self.first(x).tanh() * (12 / max(len(x), 12)))
+        return result
+
+
+def test_a_constant_that_depends_on_the_number_of_rows(same_as_loop: Callable[..., None]) -> None:
+    """The trial has two environments, of ten rows; the constant is another one from three on."""
+    torch.manual_seed(0)
+    model = ByNumberOfRows()
+    for n_environments in (4, 2, 3):
+        x, y = torch.randn(n_environments, N, D), torch.randint(0, 3, (n_environments, N))
+        same_as_loop(model, F.cross_entropy, x, y, "vectorized")
+        same_as_loop(model, F.cross_entropy, x, y, "sequential")

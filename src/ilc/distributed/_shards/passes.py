@@ -14,6 +14,7 @@ from ilc._processes import Processes
 from ilc.aggregators import Aggregator
 from ilc.distributed._buffers import MeanOfBuffers as MeanOverProcesses
 from ilc.distributed._exchange import among_all
+from ilc.distributed._same_step import counts_of_same_step
 from ilc.distributed._shards.checks import check_sharded
 from ilc.distributed._shards.collected import CollectedShards
 from ilc.distributed._shards.state import no_state_between_passes
@@ -57,7 +58,7 @@ def sharded_gradients(
     check_sharded(model, aggregator, processes)
     _check_way(gradients)
     losses = _losses(model, loss_fn, inputs, targets, aggregator, gradients)
-    counts = processes.gathered(len(losses))
+    counts = counts_of_same_step(model, aggregator, len(losses), processes)
     if not all(counts):
         raise UserError(
             f"process {counts.index(0)} has no environment, and a sharded model needs all processes in every "

@@ -53,7 +53,7 @@ def layers_with_rules(model: nn.Module, without: Collection[str] = ()) -> Layers
 
 def _computes_as_its_class(layer: nn.Module) -> bool:
     # Pruning, and the old weight_norm and spectral_norm, leave the class and make the weight of others.
-    own = layer._parameters.keys() <= {"weight", "bias"} and "weight" in layer._parameters
+    own = set(layer._parameters.keys()) <= {"weight", "bias"} and "weight" in layer._parameters
     return type(layer) in RULES and own and "forward" not in vars(layer)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache
 
@@ -15,6 +16,8 @@ from ilc.gradients._trials.compare_ways import Way, first_right_way
 from ilc.gradients._trials.convolution_work import convolutions_are_faster_in_turn
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.gradient_hooks import HooksInPass, what_acts_on_gradients
+from ilc.gradients._trials.linear_backward import NOT_LINEAR, rows_scale
+from ilc.gradients._trials.number_of_rows import number_of_rows_matters
 from ilc.gradients._trials.reference_loop import reference_rows
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
 from ilc.gradients._trials.trial_passes import trial_passes, without_dropout
@@ -57,14 +60,32 @@ def choose_way(
     kind = (by_func.__name__, mixed, inputs.dtype, targets.dtype, len(inputs) > 1)
     answers: dict[object, Way] = known.setdefault(kind, {})
     sizes = sizes_of(inputs), sizes_of(targets)
-    if sizes in answers:
-        return answers[sizes]
-    if len(answers) >= _ENOUGH_SIZES and len(set(answers.values())) == 1:
-        return next(iter(answers.values()))
+    found = answers.get(sizes)
+    if found is None and len(answers) >= _ENOUGH_SIZES and len(set(answers.values())) == 1:
+        found = next(iter(answers.values()))
+    if found is None:
+        found = _chosen(model, loss_fn, inputs, targets, mixed, by_func, faster)
+    if found in faster and number_of_rows_matters(model, loss_fn, inputs):
+        _say_once("uses torch.func, because the outputs depend on the number of environments in a pass")
+        found = _tried(model, loss_fn, inputs, targets, [by_func])
+    if found is not None:
+        answers[sizes] = found
+    return found or sequential
+
+
+def _chosen(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Values,
+    targets: Values,
+    mixed: bool,
+    by_func: Way,
+    faster: Sequence[Way],
+) -> Way | None:
+    """The right way for batches of these sizes; None if the trial shows nothing yet."""
     reason = what_acts_on_gradients(model)
     if reason is not None:
         _say_once(f"takes one environment after another, because {reason}")
-        answers[sizes] = sequential
         return sequential
     check_as_written(model)
     if convolutions_are_faster_in_turn(model, loss_fn, inputs):
@@ -72,16 +93,12 @@ def choose_way(
             "takes one environment after another, because this is faster for convolutions of this size on a "
             "CPU"
         )
-        answers[sizes] = sequential
         return sequential
     ways = [way for way in faster if may_go_by_layers(model, inputs)]
     if ways and mixed:
         _say_once("uses torch.func, because autocast is on")
         ways = []
-    found = _tried(model, loss_fn, inputs, targets, [*ways, by_func])
-    if found is not None:
-        answers[sizes] = found
-    return found or sequential
+    return _tried(model, loss_fn, inputs, targets, [*ways, by_func])
 
 
 def _tried(
@@ -106,12 +123,13 @@ def _tried(
                 except Exception:  # The step itself will report what is wrong.
                     return ways[-1]
                 if hooks.found:
-                    _say_once(
-                        "takes one environment after another, because hooks on tensors act on gradients"
-                    )
+                    _say_once(f"takes one environment after another, because {hooks.found}")
                     return sequential
                 if rows is None or not any(bool(row.any()) for row in rows.gradients.values()):
                     continue
+                if not rows_scale(model, loss_fn, rows, passes):
+                    _say_once(f"takes one environment after another, because {NOT_LINEAR}")
+                    return sequential
                 with operations_noted():
                     comparison = first_right_way(
                         model, loss_fn, rows, ways, passes, rounding_may_differ=at_hand

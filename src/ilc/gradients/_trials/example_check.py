@@ -13,12 +13,13 @@ from ilc.gradients._example_terms.outline import SHOWS_SHAPES
 from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values, sizes_of
 from ilc.gradients._trials.counters import counters_far_ahead
-from ilc.gradients._trials.example_sums import sums_agree
+from ilc.gradients._trials.example_sums import sums_agree, sums_scale
 from ilc.gradients._trials.example_votes import different_examples, examples_mix, votes_agree
 from ilc.gradients._trials.findings import Findings, findings
 from ilc.gradients._trials.fixed_batch_norm import batch_norm_mixing_nothing
-from ilc.gradients._trials.gradient_hooks import HooksInPass
+from ilc.gradients._trials.gradient_hooks import COUNTS, HOOKS_ON_TENSORS, HooksInPass
 from ilc.gradients._trials.large_rows_of_others import large_rows_reach_others
+from ilc.gradients._trials.linear_backward import NOT_LINEAR
 from ilc.gradients._trials.routes import VotesDifferError, routes
 from ilc.gradients._trials.rows_of_others import layer_that_reaches_others
 from ilc.gradients._trials.trial_parameters import moderate_parameters, zeros_replaced
@@ -117,11 +118,22 @@ def _refuse_mixed_examples(
             "something other than BatchNorm mixes the examples: an operation of the model brings them "
             "together, such as a mean over the batch. Use gradients='per_example_loss'"
         )
-    if hooks.found:
+    if hooks.found == HOOKS_ON_TENSORS:
         raise UserError(
             "the forward pass puts a hook on a tensor, and the hook would get the gradient of all examples "
             "together: use gradients='per_example_loss'"
         )
+    if hooks.found == COUNTS:
+        raise UserError(
+            "a look-up divides its gradient by how often an index occurs in the batch, so examples mix: use "
+            "gradients='per_example_loss', or scale_grad_by_freq=False"
+        )
+    with zeros_replaced(model), trial_passes(model, loss_fn, inputs) as passes:
+        if not sums_scale(model, loss_fn, inputs, targets, passes):
+            raise UserError(
+                f"{NOT_LINEAR}, so the votes per example cannot come from one pass: use "
+                "gradients='per_example_loss'"
+            )
 
 
 def _what_mixes(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values) -> str | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
-import torch
 from torch import Tensor, nn
 
 from ilc.gradients._environment import differentiated, trainable_parameters
 from ilc.gradients._passes.example_losses import pass_of_examples
 from ilc.gradients._tensor_tree import Values
+from ilc.gradients._trials.linear_backward import FACTOR, scales
 from ilc.gradients._trials.routes import VotesDifferError
-from ilc.gradients._trials.tolerance import Tolerance
+from ilc.gradients._trials.tolerance import Tolerance, unequal
 from ilc.gradients._trials.trial_parameters import nudged_parameters
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
 from ilc.gradients._ways.example_share import shares
@@ -32,13 +32,7 @@ def sums_agree(
         VotesDifferError: they differ by more than rounding.
     """
     parameters = trainable_parameters(model)
-
-    def gradient_of_batch() -> list[Tensor]:
-        with buffers_untouched(model):
-            passes.reset()
-            x, y = inputs.detach().clone(), targets.detach().clone()
-            loss = pass_of_examples(model, loss_fn, x, y).loss.sum()
-            return list(differentiated(loss, model, parameters))
+    gradient_of_batch = partial(_gradient_of_batch, model, loss_fn, inputs, targets, passes)
 
     with buffers_untouched(model):
         passes.reset()
@@ -49,12 +43,12 @@ def sums_agree(
     if not all(bool(gradient.isfinite().all()) for gradient in gradients):
         return False
     totals = [one.total for one in statistics.values()]
-    differ = _different(totals, gradients, tolerance)
+    differ = unequal(totals, gradients, tolerance)
     if not differ:
         return True
     if rounding_may_differ:
         with nudged_parameters(model, seed=0):
-            if _different(gradient_of_batch(), gradients, tolerance):
+            if unequal(gradient_of_batch(), gradients, tolerance):
                 return False
     names = [list(statistics)[i] for i in differ]
     raise VotesDifferError(
@@ -65,13 +59,25 @@ def sums_agree(
     )
 
 
-def _different(found: Sequence[Tensor], gradients: Sequence[Tensor], tolerance: Tolerance) -> list[int]:
-    norms = [gradient.double().norm() for gradient in gradients]
-    of_all = torch.stack(norms).norm()
-    # The condition is negated so that NaN counts as a difference.
-    return [
-        i
-        for i, (ours, gradient, norm) in enumerate(zip(found, gradients, norms, strict=True))
-        if not (ours.double() - gradient).norm()
-        <= tolerance.of_the_parameter * norm + tolerance.of_all * of_all
-    ]
+def sums_scale(
+    model: nn.Module, loss_fn: ObjectiveFunction, inputs: Values, targets: Values, passes: TrialPasses
+) -> bool:
+    """Whether the gradient of the batch has the factor of the risks, as in ``linear_backward``."""
+    plain = _gradient_of_batch(model, loss_fn, inputs, targets, passes)
+    scaled = _gradient_of_batch(model, loss_fn, inputs, targets, passes, FACTOR)
+    return scales(plain, scaled, Tolerance.of_pass([*trainable_parameters(model).values(), inputs]))
+
+
+def _gradient_of_batch(
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    inputs: Values,
+    targets: Values,
+    passes: TrialPasses,
+    factor: float = 1.0,
+) -> list[Tensor]:
+    with buffers_untouched(model):
+        passes.reset()
+        x, y = inputs.detach().clone(), targets.detach().clone()
+        loss = pass_of_examples(model, loss_fn, x, y).loss.sum()
+        return list(differentiated(factor * loss, model, trainable_parameters(model)))

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules import module as torch_modules
 from torch.overrides import TorchFunctionMode
+
+HOOKS_ON_TENSORS = "hooks on tensors act on gradients"
+COUNTS = "scale_grad_by_freq counts indices in each batch"
+_COUNTING: dict[Callable[..., Any], int] = {
+    F.embedding: 5,
+    F.embedding_bag: 5,
+    torch.embedding: 3,
+    torch.embedding_bag: 3,
+}
+"""Functions that may divide gradients by counts, with the place of the argument that says so."""
 
 
 def what_acts_on_gradients(model: nn.Module) -> str | None:
@@ -22,23 +34,24 @@ def what_acts_on_gradients(model: nn.Module) -> str | None:
     if any(p._backward_hooks for p in model.parameters()):
         return "hooks act on gradients"
     if any(getattr(module, "scale_grad_by_freq", False) is True for module in modules):
-        return "scale_grad_by_freq counts indices in each batch"
+        return COUNTS
     return None
 
 
 class HooksInPass(TorchFunctionMode):
     """Surrounds a pass and sees whether it puts hooks on tensors, as ``h.register_hook(clip)`` does.
 
-    In a pass of all environments or examples such a hook gets the gradient of all of them. Its effect is that
-    of a plain loop only if they pass one after another.
+    It sees look-ups with ``scale_grad_by_freq=True`` too. In a pass of all environments or examples such a
+    hook gets the gradient of all of them, and such a look-up counts all indices. The effect is that of a
+    plain loop only if they pass one after another.
 
     Attributes:
-        found: whether a hook was put on a tensor.
+        found: what acts on gradients, in words; None if nothing was seen.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.found = False
+        self.found: str | None = None
 
     def __torch_function__(
         self,
@@ -48,5 +61,11 @@ class HooksInPass(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Call the function as it is called without this mode."""
-        self.found = self.found or func is Tensor.register_hook
-        return func(*args, **(kwargs or {}))
+        given = kwargs or {}
+        if func is Tensor.register_hook:
+            self.found = HOOKS_ON_TENSORS
+        elif func in _COUNTING:
+            place = _COUNTING[func]
+            if given.get("scale_grad_by_freq", args[place] if len(args) > place else False) is True:
+                self.found = self.found or COUNTS
+        return func(*args, **given)

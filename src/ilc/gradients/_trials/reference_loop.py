@@ -80,15 +80,26 @@ def _add_if_finite(
 
 
 def reference_row(
-    model: nn.Module, loss_fn: ObjectiveFunction, x: Values, y: Values, passes: TrialPasses, seed: int = 0
+    model: nn.Module,
+    loss_fn: ObjectiveFunction,
+    x: Values,
+    y: Values,
+    passes: TrialPasses,
+    seed: int = 0,
+    factor: float = 1.0,
 ) -> tuple[Tensor, list[Tensor]]:
-    """Risk and gradients of one environment, from the same state and random numbers every time."""
+    """Risk and gradients of one environment, from the same state and random numbers every time.
+
+    The gradients are those of ``factor`` times the risk.
+    """
     parameters = list(trainable_parameters(model).values())
     passes.reset(seed)
     with buffers_untouched(model):
         objective = as_objective(value_of(loss_fn, outputs_of(model, x), y))
         check_graph(objective.loss, model)
-        gradients = torch.autograd.grad(objective.loss, parameters, allow_unused=True, materialize_grads=True)
+        gradients = torch.autograd.grad(
+            factor * objective.loss, parameters, allow_unused=True, materialize_grads=True
+        )
     return objective.risk.detach(), [gradient.detach() for gradient in gradients]
 
 

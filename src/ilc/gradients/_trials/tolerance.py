@@ -85,6 +85,18 @@ def _differs(ours: GradientStatistics, row: Tensor, size: float, of_all: float, 
     return any(not square**0.5 <= limits[which] for which, square in squares.items())
 
 
+def unequal(found: Sequence[Tensor], gradients: Sequence[Tensor], tolerance: Tolerance) -> list[int]:
+    """The indices of the gradients from which what was found differs; NaN counts as a difference."""
+    norms = [gradient.double().norm() for gradient in gradients]
+    of_all = torch.stack(norms).norm()
+    return [
+        i
+        for i, (ours, gradient, norm) in enumerate(zip(found, gradients, norms, strict=True))
+        if not (ours.double() - gradient).norm()
+        <= tolerance.of_the_parameter * norm + tolerance.of_all * of_all
+    ]
+
+
 def largest_value(values: Tensor) -> float:
     """The largest absolute value, without a copy of the tensor; 0 if it is empty."""
     return float(torch.linalg.vector_norm(values, torch.inf)) if values.numel() else 0.0

@@ -145,7 +145,7 @@ class _Run:
         self._evaluations = self._directory.keep_metrics(checkpoint)
         if self._evaluations and self._options.trainer.selection != LAST:
             check_selected(self._directory.path)
-        if len(set(self._processes.gathered(self._task.step))) > 1:
+        if len({step for (step,) in self._processes.gathered([self._task.step])}) > 1:
             raise UserError(
                 f"the processes do not find the same checkpoint in {self._directory.path}: set "
                 "hydra.run.dir=... to a folder on a file system that all of them share"
