@@ -11,9 +11,11 @@ import pytest
 from lab.experiments.memorisation.claims import random_labels, true_labels, wrong_labels
 from lab.experiments.memorisation.figures import (
     figure8_epochs,
+    figure8_group_norm,
     figure8_other_votes,
     figure9,
     figure16,
+    figure16_fashion,
     label_noise_rates,
     memorisation_baselines,
     memorisation_by_images,
@@ -242,7 +244,7 @@ def test_a_claim_does_not_wait_for_runs_that_it_does_not_compare(
 
 
 def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -> None:
-    names = ("other_votes", "baselines", "number_of_images", "default")
+    names = ("other_votes", "random_labels_fashion", "baselines", "number_of_images", "default")
     for name in (*STUDIES, *names):
         write_pending(tmp_path, name)
     found = [*claims_at(tmp_path), *wrong_labels.claims(tmp_path)]
@@ -251,7 +253,8 @@ def test_without_any_run_claims_figures_and_tables_say_pending(tmp_path: Path) -
     for module in (*drawn, memorisation_by_images):
         (axes,) = module.draw(tmp_path).axes
         assert axes.texts[0].get_text().startswith("pending")
-    for table in (figure16, label_noise_rates, memorisation_by_images, memorisation_default):
+    tables = (figure16, figure16_fashion, figure8_group_norm, figure8_other_votes)
+    for table in (*tables, label_noise_rates, memorisation_by_images, memorisation_default):
         assert list(table.tabulate(tmp_path)) == ["pending"]
 
 

@@ -18,7 +18,7 @@ from lab.experiments.memorisation.results import (
     seeds_per,
 )
 from lab.figures.pending import pending_figure
-from lab.figures.style import COLORS, GREY, stamp
+from lab.figures.style import COLORS, GREY, median_and_range, stamp
 
 NAME = "other_votes"
 PANELS = (
@@ -48,6 +48,23 @@ def draw(results: Path) -> Figure:
     text = f"{n}, {runs['dataset.n_environments'].max():,} images; masks at {runs[THRESHOLD].max():g}"
     stamp(figure, about(runs, text, pending(results, NAME), votes="votes as named"))
     return figure
+
+
+def tabulate(results: Path) -> pd.DataFrame:
+    """Return a row per kind of vote with the accuracies at the last epoch in per cent, by label and set."""
+    runs = runs_of(results, NAME)
+    if runs.empty:
+        return pd.DataFrame([{"pending": pending(results, NAME)}])
+    votes = _vote(runs)
+    rows = []
+    for name, _, _ in LINES:
+        row = {"training": name}
+        for noise, key, title in PANELS:
+            chosen = runs[(votes == name) & (runs[NOISE] == noise)]
+            own = chosen.reindex(columns=[key])[key].dropna()  # Early runs have no wrong labels.
+            row[title.replace("\n", " ")] = "pending" if own.empty else median_and_range(own)
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _vote(table: pd.DataFrame) -> pd.Series:
