@@ -7,18 +7,15 @@ gradient of a sum of risks is then not the sum of the gradients, and one pass ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
-import torch
 from torch import Tensor, nn
 
 from ilc.gradients._environment import trainable_parameters
-from ilc.gradients._tensor_tree import Values
+from ilc.gradients._passes.local_environments import differentiated_all
 from ilc.gradients._trials.findings import findings
 from ilc.gradients._trials.reference_loop import ReferenceRows, reference_row
 from ilc.gradients._trials.tolerance import Tolerance, unequal
-from ilc.gradients._trials.trial_parameters import zeros_replaced
-from ilc.gradients._trials.trial_passes import TrialPasses, trial_passes, without_dropout
+from ilc.gradients._trials.trial_passes import TrialPasses
 from ilc.objectives import ObjectiveFunction
 
 NOT_LINEAR = "the backward pass changes gradients by their size, as clipping does"
@@ -26,6 +23,7 @@ FACTOR = -1024.0
 """The factor of the risk in a second pass. A power of two leaves the digits as they are.
 
 It is large because a limit may be far away, and negative because a limit may have one side."""
+_MOST_STEPS = 8
 
 
 def rows_scale(
@@ -47,22 +45,21 @@ def scales(gradients: Sequence[Tensor], scaled: Sequence[Tensor], tolerance: Tol
     return not unequal([gradient.double() / FACTOR for gradient in scaled], gradients, tolerance)
 
 
-def bends_gradients(model: nn.Module, loss_fn: ObjectiveFunction, x: Values, y: Values) -> bool:
-    """Whether the backward pass of one environment is not linear. Asked once for a model and a loss."""
-    known = findings(model, loss_fn)
-    if NOT_LINEAR not in known:
-        known[NOT_LINEAR] = False
-        # The step itself will report what is wrong.
-        with (
-            suppress(Exception),
-            without_dropout(model),
-            zeros_replaced(model),
-            trial_passes(model, loss_fn, x) as passes,
-            torch.autocast(x.device.type, enabled=False),
-        ):
-            tolerance = Tolerance.of([*trainable_parameters(model).values(), x])
-            x, y = x.detach(), y.detach()
-            _, plain = reference_row(model, loss_fn, x.clone(), y.clone(), passes)
-            _, scaled = reference_row(model, loss_fn, x.clone(), y.clone(), passes, factor=FACTOR)
-            known[NOT_LINEAR] = not scales(plain, scaled, tolerance)
-    return bool(known[NOT_LINEAR])
+def what_bends_gradients(
+    model: nn.Module, loss_fn: ObjectiveFunction, losses: Sequence[Tensor]
+) -> str | None:
+    """``NOT_LINEAR`` if the backward pass of the first loss is not linear, else None. Graphs are kept.
+
+    The answer holds for the model and the loss function as they are, once every parameter has had a gradient
+    other than zero, or after the eighth step.
+    """
+    known: list[bool] = findings(model, loss_fn).setdefault(NOT_LINEAR, [])
+    if losses and len(known) < _MOST_STEPS and not any(known):
+        parameters = list(trainable_parameters(model).values())
+        plain, scaled = (
+            differentiated_all(factor * losses[0], parameters, create_graph=False) for factor in (1.0, FACTOR)
+        )
+        known.append(not scales(plain, scaled, Tolerance.of_pass(parameters)))
+        if all(bool(gradient.any()) for gradient in plain):
+            known.extend(known[-1:] * _MOST_STEPS)
+    return NOT_LINEAR if any(known) else None

@@ -32,7 +32,7 @@ from ilc.gradients._passes.over_environments import (
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.choose_way import choose_way
 from ilc.gradients._trials.gradient_hooks import HooksInPass, what_acts_on_gradients
-from ilc.gradients._trials.linear_backward import NOT_LINEAR, bends_gradients
+from ilc.gradients._trials.linear_backward import what_bends_gradients
 from ilc.gradients._ways.sum_only import sum_only_by_func
 from ilc.objectives import ObjectiveFunction
 
@@ -85,7 +85,8 @@ def joint_loss_gradients(
         with HooksInPass() as hooks:
             graphs, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
         losses = torch.stack([widened(graph) for graph in graphs]) if graphs else risks
-        acts = hooks.found or _what_acts(model, loss_fn, inputs, targets)
+        acts = hooks.found or what_acts_on_gradients(model)
+        acts = acts or what_bends_gradients(model, loss_fn, graphs)
         # Whatever acts on gradients gets that of each environment, and not a weighted one.
         if (narrow or acts or not aggregator.needs_rows) and graphs:
             losses = losses.detach().requires_grad_()
@@ -121,12 +122,6 @@ def joint_loss_gradients(
 
 def _can_go_at_once(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any) -> bool:
     return choose_way(model, loss_fn, inputs, targets, sum_only_by_func) is sum_only_by_func
-
-
-def _what_acts(model: nn.Module, loss_fn: ObjectiveFunction, inputs: Any, targets: Any) -> str | None:
-    """What acts on the gradients of environments, in words; None if nothing does."""
-    bends = len(inputs) > 0 and bends_gradients(model, loss_fn, inputs[0], targets[0])
-    return what_acts_on_gradients(model) or (NOT_LINEAR if bends else None)
 
 
 def _check_weights_only(
