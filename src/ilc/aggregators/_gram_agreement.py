@@ -8,12 +8,16 @@ from torch import Tensor
 from ilc.aggregators._base import check_threshold, votes_required
 from ilc.aggregators._joint import Weighting
 
+ROUNDING = 1e-6
+"""The share of a gradient's length below which its part along a direction may be rounding."""
+
 
 class GramAgreement(Weighting):
     """The mean gradient along those principal directions in which the environments' signs agree.
 
     The rows are ``g_e = sum_k s_k u_ek v_k``, the singular value decomposition of all gradients over all
     parameters. The environments vote with ``sign(u_ek)`` on each direction ``v_k`` and not on each component.
+    An environment has no vote where its part is less than a millionth of its gradient.
     ``u`` and ``s`` follow from the Gram matrix. So the result is a weight per environment,
     ``w = u diag(kept) u^T 1 / E``. There are at most E directions. The first one has the same sign in all
     environments if all products of gradients are positive. This aggregator is ours, for comparison with masks
@@ -54,8 +58,11 @@ class GramAgreement(Weighting):
         values, vectors = torch.linalg.eigh(gram.double().where(_is_finite(gram)[..., None, None], 0.0))
         # A direction in which the gradients have nothing but rounding has no votes.
         there = values > values[..., -1:] * 1e-12
+        # So has an environment whose own gradient has nothing but rounding there: it has no vote.
+        along = vectors.abs() * values.clamp_min(0).sqrt()[..., None, :]
+        votes = vectors.sign() * (along > ROUNDING * along.norm(dim=-1, keepdim=True))
         required = votes_required(gram.shape[-1], self.agreement_threshold)
-        return vectors, there, vectors.sign().sum(-2).abs() >= required
+        return vectors, there, votes.sum(-2).abs() >= required
 
 
 def _is_finite(gram: Tensor) -> Tensor:

@@ -49,7 +49,7 @@ class GramWeights(Weighting):
                 "GramWeights needs TorchJD and its solver, which are not installed: run "
                 f"{install_command('torchjd')}"
             ) from error
-        self.kind = kind
+        self.kind, self.options = kind, options or {}
 
     def weights(self, risks: Tensor, gram: Tensor | None) -> Tensor:
         """Return TorchJD's weights. The Gram matrix is in double precision, because its solvers need that."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from ilc.aggregators._and_mask import AndMask
 from ilc.aggregators._base import Combined, check_threshold, votes_required
+from ilc.aggregators._gram_agreement import ROUNDING
 from ilc.aggregators._joint import EnvironmentsInStep, JointAggregator, JointLoss
 from ilc.aggregators._statistics import GradientStatistics
 
@@ -58,11 +61,13 @@ class LayerAgreement(JointAggregator):
         matrices = gradients.flatten(2)
         left, right = _eigenvectors(matrices @ matrices.mT), _eigenvectors(matrices.mT @ matrices)
         turned = left.mT @ matrices @ right
-        kept, share = self._masked_by_component(turned)
+        kept, share = turned.mean(0), turned.new_ones(())
         if self.agreement_threshold > 0:
-            there = _more_than_rounding(turned)
-            agrees = turned.sign().sum(0).abs() >= votes_required(len(turned), self.agreement_threshold)
-            share = (agrees & there).sum() / there.sum().clamp_min(1)
+            there = _more_than_rounding(turned.square().sum(0).sqrt(), turned)
+            own = turned.flatten(1).norm(dim=1)[:, None, None]
+            votes = turned.sign() * (turned.abs() > _share_of_rounding(turned) * own)
+            agrees = votes.sum(0).abs() >= votes_required(len(turned), self.agreement_threshold)
+            kept, share = kept * agrees, (agrees & there).sum() / there.sum().clamp_min(1)
         return Combined((left @ kept @ right.mT).view_as(gradients[0]), share.to(kept))
 
     def _masked_by_component(self, gradients: Tensor) -> Combined:
@@ -71,14 +76,17 @@ class LayerAgreement(JointAggregator):
         return Combined(update.to(gradients.dtype), share)
 
 
-def _more_than_rounding(turned: Tensor) -> Tensor:
-    """Which components of ``[E, out, in]`` are not zero up to the rounding of the rotations."""
-    sizes: Tensor = turned.square().sum(0).sqrt()
+def _more_than_rounding(sizes: Tensor, turned: Tensor) -> Tensor:
+    """Which components of these sizes ``[out, in]`` are not zero up to the rounding of the rotations."""
+    there: Tensor = sizes > _share_of_rounding(turned) * sizes.square().sum().sqrt()
+    return there
+
+
+def _share_of_rounding(turned: Tensor) -> float:
+    """The share of a matrix's size that one component of ``[E, out, in]`` may have by rounding."""
     # The rounding of a sum of n terms grows like the root of n. That of an eigenvector is larger if its
     # eigenvalue is small; a millionth is where ``GramAgreement`` ends, too.
-    share = max(1e-6, max(turned.shape[1:]) ** 0.5 * torch.finfo(turned.dtype).eps)
-    there: Tensor = sizes > share * sizes.square().sum().sqrt()
-    return there
+    return max(ROUNDING, math.sqrt(max(turned.shape[1:])) * torch.finfo(turned.dtype).eps)
 
 
 def _eigenvectors(second_moments: Tensor) -> Tensor:

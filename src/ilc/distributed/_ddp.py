@@ -12,6 +12,7 @@ from ilc._precision import widened
 from ilc.aggregators import ON_REQUEST, Aggregator, GradientStatistics
 from ilc.aggregators._base import combine_checked
 from ilc.aggregators._joint import JointAggregator
+from ilc.distributed._same_step import check_same_hook
 from ilc.distributed._votes import packed, unpacked
 from ilc.errors import UserError
 
@@ -40,7 +41,8 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
 
     Raises:
         UserError: the model is not a DDP model, the aggregator is a ``JointAggregator``, the model has
-            SyncBatchNorm, which mixes the environments, or a parameter has a gradient from before.
+            SyncBatchNorm, which mixes the environments, a parameter has a gradient from before, or the
+            processes train other parameters or have other aggregators.
     """
     if not isinstance(model, DistributedDataParallel):
         raise UserError(
@@ -58,6 +60,7 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
             "SyncBatchNorm normalises all environments together, so that no environment has a gradient of "
             "its own: use BatchNorm or GroupNorm instead"
         )
+    check_same_hook(model.module, aggregator, model.process_group)
     for name, parameter in model.module.named_parameters():
         if parameter.requires_grad:
             parameter.register_hook(_Guard(model, name, parameter))

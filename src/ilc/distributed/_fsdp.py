@@ -6,6 +6,7 @@ from torch import nn
 
 from ilc._processes import current
 from ilc.aggregators import Aggregator
+from ilc.distributed._same_step import check_same_hook
 from ilc.errors import UserError
 from ilc.gradients._refusals import check_fsdp1
 from ilc.gradients._sharded import is_sharded
@@ -34,7 +35,7 @@ def register_fsdp_hook(model: nn.Module, aggregator: Aggregator) -> None:
     Raises:
         UserError: the model is not sharded by FSDP2 over all processes, the aggregator is a
             ``JointAggregator``, the model has SyncBatchNorm, which mixes the environments, or a parameter has
-            a gradient from before.
+            a gradient from before, or the processes train other parameters or have other aggregators.
     """
     check_fsdp1(model)
     if not is_sharded(model):
@@ -51,4 +52,5 @@ def register_fsdp_hook(model: nn.Module, aggregator: Aggregator) -> None:
     from ilc.distributed._shards.hook import let_fsdp_combine
 
     check_sharded(model, aggregator, current())
+    check_same_hook(model, aggregator)
     let_fsdp_combine(model, aggregator)

@@ -19,6 +19,7 @@ from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._groups import added
 from ilc.gradients._passes.buffers_over_calls import BuffersOverCalls
 from ilc.gradients._refusals import check_aggregator, check_is_module
+from ilc.gradients._same_parameters import check_same_parameters, marks_of
 from ilc.gradients._sharded import is_sharded, reshard
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
@@ -68,7 +69,7 @@ class Accumulation:
         found = self._found(model, loss_fn, inputs, targets, gradients)
         # A pass may write parameters itself: an embedding with ``max_norm`` shortens its rows.
         reshard(model)
-        self._parameters = _versions(model)
+        self._parameters = marks_of(model)
         self._buffers.collect(len(found.risks))
         penalties = torch.zeros_like(found.risks) if found.penalties is None else found.penalties
         self._reports.append((found.risks, penalties))
@@ -105,7 +106,7 @@ class Accumulation:
                 "would have no vote: give all of them inside the block, and begin a new one for each update"
             )
         reshard(model)
-        parameters = _versions(model)
+        parameters = marks_of(model)
         modes = [module.training for module in model.modules()]
         if self._model is None:
             self._model, self._parameters, self._modes = model, parameters, modes
@@ -130,6 +131,8 @@ class Accumulation:
                 "no environment was given to ilc.accumulate: call backward(model, loss_fn, batch) of what it "
                 "yields for each micro-batch"
             )
+        reshard(self._model)
+        check_same_parameters(self._model, self._parameters)
         warn_of_unused(self._model, None)
         self._buffers.finish()
         risks, penalties = (torch.cat(parts) for parts in zip(*self._reports, strict=True))
@@ -143,11 +146,6 @@ class Accumulation:
 
             return combined_shards(model, every, self._aggregator, current())
         return combined(model, every, self._aggregator)
-
-
-def _versions(model: nn.Module) -> list[tuple[str, int, int, bool]]:
-    """What tells whether parameters are others than before or have been written."""
-    return [(name, id(p), p._version, p.requires_grad) for name, p in model.named_parameters()]
 
 
 @contextmanager
@@ -167,7 +165,8 @@ def accumulate(aggregator: Aggregator) -> Iterator[Accumulation]:
         aggregator: one that needs sums over environments only.
 
     Raises:
-        UserError: the aggregator needs all environments at once, or the block had no environment.
+        UserError: the aggregator needs all environments at once, the block had no environment, or the
+            parameters have changed inside it. A change in place through ``p.data`` is not seen.
     """
     check_aggregator(aggregator)
     if isinstance(aggregator, JointAggregator):

@@ -80,7 +80,7 @@ def _lists(inputs: Any, targets: Any, device: torch.device) -> tuple[Any, Any]:
 
 def _entries(part: Any, name: str, device: torch.device) -> list[Any]:
     entries = part if isinstance(part, list) else list(_values(part, device))
-    values = [_values(one, device) for one in entries]
+    values = [_values(one, device, entries[0]) for one in entries]
     for e, one in enumerate(values):
         empty = isinstance(one, TensorTree) and not one.tensors and all(map(_is_plain, one.form.others))
         if empty or (isinstance(one, Tensor) and not one.ndim):
@@ -97,8 +97,8 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex, str, bytes, type(None)))
 
 
-def _values(nest: Any, device: torch.device) -> Values:
-    return nest if isinstance(nest, Tensor | TensorTree) else TensorTree.of(plain(nest), device)
+def _values(nest: Any, device: torch.device, like: Any = None) -> Values:
+    return nest if isinstance(nest, Tensor | TensorTree) else TensorTree.of(plain(nest, like), device)
 
 
 def _check_alike(name: str, entries: Sequence[Values], device: torch.device) -> None:
@@ -149,10 +149,16 @@ def _unnested(batch: Batch, name: str) -> Any:
     return batch
 
 
-def plain(nest: Any) -> Any:
-    """The same nest; a mapping of any class, such as a Hugging Face batch, as a dictionary in one order."""
+def plain(nest: Any, like: Any = None) -> Any:
+    """The same nest; a mapping of any class, such as a Hugging Face batch, as a dictionary.
+
+    Keys keep their order. Where ``like`` has the same keys they get its order, so that the nests of all
+    environments are built alike.
+    """
     if isinstance(nest, Mapping):
-        return {key: plain(nest[key]) for key in sorted(nest, key=str)}
+        alike = isinstance(like, Mapping) and set(nest) == set(like)
+        return {key: plain(nest[key], like[key] if alike else None) for key in (like if alike else nest)}
     if type(nest) in (tuple, list):
-        return type(nest)(map(plain, nest))
+        alike = type(like) is type(nest) and len(like) == len(nest)
+        return type(nest)(map(plain, nest, like if alike else [None] * len(nest)))
     return nest

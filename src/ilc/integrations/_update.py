@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -18,6 +19,7 @@ from ilc.gradients import (
 )
 from ilc.gradients._batches import Batch
 from ilc.gradients._refusals import check_aggregator
+from ilc.gradients._same_parameters import check_same_parameters, marks_of
 from ilc.gradients._unused_gradients import note_filled, warn_of_unused
 from ilc.gradients._ways.of_losses import Loss
 
@@ -39,7 +41,7 @@ class Update:
         self.result: BackwardResult | None = None
         self._stack = ExitStack()
         self._votes: Accumulation | None = None
-        self._alone: tuple[nn.Module, EnvironmentGradients] | None = None
+        self._alone: tuple[nn.Module, EnvironmentGradients, list[tuple[Any, ...]]] | None = None
 
     def change_to(self, aggregator: Aggregator) -> None:
         """Take another aggregator for the updates from now on.
@@ -77,7 +79,7 @@ class Update:
         """
         if last and self._votes is None:
             found = environment_gradients(model, loss_fn, inputs, targets, self.aggregator, gradients)
-            self._alone = model, found
+            self._alone = model, found, marks_of(model)
             return found.risks
         if self._votes is None:
             self._votes = self._stack.enter_context(accumulate(self.aggregator))
@@ -87,10 +89,11 @@ class Update:
         """Put the update into ``.grad``, and begin anew.
 
         Raises:
-            UserError: nothing was collected.
+            UserError: nothing was collected, or the parameters have changed since then.
         """
         if self._alone is not None:
-            (model, found), self._alone = self._alone, None
+            (model, found, marks), self._alone = self._alone, None
+            check_same_parameters(model, marks)
             warn_of_unused(model, None)
             self.result = combined(model, found, self.aggregator)
             note_filled(model, None)

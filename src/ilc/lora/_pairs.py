@@ -52,18 +52,23 @@ def pairs_of(model: nn.Module, names: Iterable[tuple[str, str]] | None) -> list[
     Raises:
         UserError: there is no such pair, or a pair is not what it has to be.
     """
-    parameters = dict(model.named_parameters())
-    chosen = _found(parameters) if names is None else [_checked(parameters, pair) for pair in names]
-    twice = [name for name, times in Counter(chain.from_iterable(chosen)).items() if times > 1]
-    if twice:
-        raise UserError(
-            f"{twice[0]} stands in two pairs, and each would need another basis: name every parameter once"
-        )
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    named = _found(parameters) if names is None else [_checked(parameters, pair) for pair in names]
+    # A module that stands in two places has one pair with two names.
+    chosen = {frozenset(id(parameters[name]) for name in pair): pair for pair in reversed(named)}
+    if names is not None and len(chosen) < len(named):
+        raise UserError(f"{named[-1][0]} stands in two pairs: name every parameter once")
+    owners = Counter(id(parameters[name]) for name in chain.from_iterable(chosen.values()))
     pairs = []
-    for first, second in chosen:
+    for first, second in reversed(chosen.values()):
         a, b = parameters[first], parameters[second]
         if not a.requires_grad and not b.requires_grad:
             continue
+        if max(owners[id(a)], owners[id(b)]) > 1:
+            raise UserError(
+                f"{first if owners[id(a)] > 1 else second} stands in two pairs, and each would need another "
+                "basis: give every pair factors of its own, or leave product_basis out"
+            )
         _check(first, a, second, b)
         # An embedding of peft starts with A = 0 and a random B. The random factor spans the directions.
         swapped = _EMBEDDING in first
@@ -82,6 +87,12 @@ def _found(parameters: dict[str, nn.Parameter]) -> list[tuple[str, str]]:
         match = _FIRST.fullmatch(name)
         if match is not None:
             other = match[1] + {"A": "B", "a": "b"}[match[2]] + match[3]
+            between = match[1] + "E" + match[3]
+            if between in parameters:
+                raise UserError(
+                    f"{between} stands between the factors of AdaLoRA, whose product has three of them, and "
+                    "product_basis knows products of two: take LoRA, or leave product_basis out"
+                )
             if other in parameters:
                 found.append((name, other))
     return found

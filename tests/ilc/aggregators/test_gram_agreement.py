@@ -47,3 +47,18 @@ def test_many_at_once() -> None:
     found = GramAgreement(1.0).weights(torch.zeros(3, 4), rows @ rows.mT)
     for one, weights in zip(rows, found, strict=True):
         torch.testing.assert_close(weights @ one, update(one, 1.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_an_environment_without_a_part_in_a_direction_has_no_vote_there(dtype: torch.dtype) -> None:
+    """Two environments agree on their directions, and the third one is at a right angle to them."""
+    rows = torch.zeros(3, 6, dtype=torch.float64)
+    rows[:2, :3], rows[2, 3:] = rows_of(2, 2, 3), rows_of(3, 1, 3)
+    for seed in range(6):
+        torch.manual_seed(seed)
+        turned = (rows @ torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64)).Q).to(dtype)
+        assert not update(turned, 1.0).any()
+        # Two votes of three.
+        expected = update(rows, 0.6).norm()
+        assert expected > 0
+        torch.testing.assert_close(update(turned, 0.6).double().norm(), expected, rtol=1e-4, atol=0)

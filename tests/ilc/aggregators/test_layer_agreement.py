@@ -83,3 +83,15 @@ def test_a_step_has_the_update_of_every_tensor(way: str) -> None:
         stacked = torch.stack(own)
         expected = oracle(stacked, 0.6) if p.ndim == 2 else AndMask(0.6)(stacked)
         torch.testing.assert_close(p.grad, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_an_environment_without_a_part_in_a_component_has_no_vote_there(dtype: torch.dtype) -> None:
+    """One environment is at a right angle to the others, so that no component has all votes."""
+    gradients = gradients_of(6, 4, 6)
+    gradients[:-1, 2:] = gradients[:-1, :, 3:] = gradients[-1, :2] = gradients[-1, :, :3] = 0
+    for seed in range(6):
+        torch.manual_seed(seed)
+        turned = (turn(4) @ gradients @ turn(6)).to(dtype)
+        assert not LayerAgreement(1.0).update(turned).any()
+    assert LayerAgreement(0.6).update(gradients).any()

@@ -140,6 +140,37 @@ def test_tuples_are_arguments_by_place_and_targets_go_to_the_loss_as_they_are(wa
     assert_update(model, loop(losses, model), AndMask(1.0))
 
 
+class Parts(nn.Module):
+    """Joins its inputs, and gives its outputs, in the order of the dictionaries that it gets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size, self.age = nn.Linear(5, 2), nn.Linear(5, 2)
+
+    def forward(self, **parts: Tensor) -> dict[str, Tensor]:
+        joined = torch.cat(list(parts.values()), -1)
+        return {"size": self.size(joined), "age": self.age(joined)}
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_dictionaries_keep_their_order(as_list: bool, way: str) -> None:
+    """Neither order is that of the alphabet."""
+
+    def loss_fn(outputs: dict[str, Tensor], targets: dict[str, Tensor]) -> Tensor:
+        pairs = zip(outputs.values(), targets.values(), strict=True)
+        return torch.stack([(out - target).square().mean() for out, target in pairs]).sum()
+
+    model = make(Parts)
+    inputs = [{"z": torch.randn(N, 3).double(), "a": torch.randn(N, 2).double()} for _ in range(E)]
+    targets = [{"size": torch.randn(N, 2).double(), "age": 5 + torch.randn(N, 2).double()} for _ in range(E)]
+    losses = [loss_fn(model(**x), y) for x, y in zip(inputs, targets, strict=True)]
+    batch = (inputs, targets) if as_list else (together(inputs), together(targets))
+    result = backward(model, loss_fn, *batch, AndMask(0.6), way)
+    torch.testing.assert_close(result.risks, torch.stack(losses).detach())
+    assert_update(model, loop(losses, model), AndMask(0.6))
+
+
 @dataclass
 class Graph:
     """Nodes ``[n, 3]`` and edges between them, as libraries for graphs have them."""

@@ -10,9 +10,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from change_of_basis.layer import LowRankLayer, batch, layer
-from ilc import AndMask
+from ilc import AndMask, accumulate
 from ilc.errors import UserError
 from ilc.gradients import backward
+from ilc.integrations._update import Update
 from ilc.lora import product_basis
 
 
@@ -124,3 +125,44 @@ def test_a_step_that_the_end_of_the_block_would_take_back() -> None:
         optimizer.step()
     for p, other in zip(model.parameters(), layer().parameters(), strict=True):
         assert torch.equal(p, other)
+
+
+def test_a_factor_in_two_pairs() -> None:
+    both = nn.ModuleList([layer(), layer(1)])
+    both[1].lora_A = both[0].lora_A
+    assert "stands in two pairs" in refused(both)
+
+
+def test_a_module_in_two_places_is_one_pair() -> None:
+    one = layer()
+    with product_basis(nn.ModuleList([one, one])):
+        assert not torch.equal(one.lora_A, layer().lora_A)
+    assert torch.equal(one.lora_A, layer().lora_A)
+
+
+def test_three_factors() -> None:
+    model = layer()
+    model.lora_E = nn.Parameter(torch.ones(len(model.lora_A), 1))
+    assert "AdaLoRA" in refused(model)
+
+
+def test_a_block_that_ends_before_the_update() -> None:
+    model, (inputs, targets) = layer(), batch()
+    with pytest.raises(UserError, match="around the whole update"), accumulate(AndMask(0.5)) as votes:
+        with product_basis(model):
+            votes.backward(model, F.mse_loss, inputs, targets)
+        assert votes.result is None
+    assert all(p.grad is None for p in model.parameters())
+    with pytest.raises(UserError, match="have changed"), accumulate(AndMask(0.5)) as votes:
+        with product_basis(model):
+            votes.backward(model, F.mse_loss, inputs, targets)
+        votes.backward(model, F.mse_loss, inputs, targets)
+
+
+def test_a_block_that_ends_before_an_update_that_is_collected() -> None:
+    model, (inputs, targets) = layer(), batch()
+    update = Update(AndMask(0.5))
+    with product_basis(model):
+        update.collect(model, F.mse_loss, inputs, targets, last=True)
+    with pytest.raises(UserError, match="around the whole update"):
+        update.fill()
