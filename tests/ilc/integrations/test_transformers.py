@@ -188,11 +188,6 @@ class Stream(IterableDataset[Any]):
         return iter(DATA)
 
 
-def unpadded(rows: list[Any]) -> dict[str, Tensor]:
-    found: dict[str, Tensor] = transformers.default_data_collator(rows)
-    return {**found, "input_ids": found["input_ids"].flatten()}
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -215,13 +210,6 @@ def test_wrong_uses_are_one_line(tmp_path: Path, given: dict[str, Any], message:
     with pytest.raises(UserError, match=message) as error:
         trainer(tmp_path, **given).train()
     assert "\n" not in str(error.value)
-
-
-def test_rows_that_do_not_belong_to_examples_are_named(tmp_path: Path) -> None:
-    ours = trainer(tmp_path)
-    ours.data_collator = unpadded
-    with pytest.raises(UserError, match=r"'input_ids' has shape \(96,\) and not a row for each of the 12"):
-        ours.train()
 
 
 @pytest.mark.parametrize(("world_size", "n_gpu"), [(2, 1), (1, 2)])
