@@ -26,7 +26,9 @@ def column(dataset: Any, name: str) -> Sequence[Any]:
         known = list(items[0]) if items and isinstance(items[0], dict) else []
         found = [item[name] for item in items] if name in known else []
     else:
-        found = list(dataset[name]) if name in known else []
+        # A transform would be called with this column alone, and a format may hide it.
+        plain = dataset.with_format(None) if hasattr(dataset, "with_format") else dataset
+        found = plain[name][:] if name in known else []
     if name not in known:
         raise UserError(
             f"train_dataset has no column {name!r} that names the environments, it has "

@@ -115,8 +115,14 @@ class EnvironmentTrainer(Trainer):  # type: ignore[misc]
                 f"train_sampling_strategy={str(self.args.train_sampling_strategy)!r} and environments each "
                 "ask for an order of the examples: leave it at 'random'"
             )
-        dataset = self.train_dataset if train_dataset is None else train_dataset
-        labels = column(dataset, self._environment)
+        # What Trainer gives has lost the columns that the model does not take.
+        labels = column(self.train_dataset, self._environment)
+        if train_dataset is not None and len(train_dataset) != len(labels):  # type: ignore[arg-type]
+            raise UserError(
+                f"train_dataset has {len(labels)} examples and the data to draw from have "
+                f"{len(train_dataset)}, so that nobody knows whose they are: "  # type: ignore[arg-type]
+                "choose examples before you give train_dataset"
+            )
         steps, batch = self.args.gradient_accumulation_steps, self._train_batch_size
         n = len(EnvironmentSampler(labels, examples=1).environments)
         if n % steps or batch * steps % n:
