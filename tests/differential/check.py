@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from ilc.aggregators import Aggregator, AndMask, Mean
 from ilc.errors import UserError
 from ilc.gradients import combined, environment_gradients
-from ilc.verification._comparison import Rounding, compare, floors, rounding
+from ilc.verification._comparison import compare
 from ilc.verification._plain_loop import ExpectedRows, Row, expected_rows
+from ilc.verification._rounding import Rounding, floors, rounding
 
 SEED = 17
 
@@ -203,6 +204,8 @@ def _same_gradients(found: Any, wanted: ExpectedRows, program: dict[str, Any], a
         if one.wrong_votes:
             signs = torch.stack([row.gradients[one.name].sign() for row in wanted.votes or ()]).sum(0)
             raise Wrong("votes", f"{one.name}: {_some(statistics.sign_sum)} instead of {_some(signs)}")
+        if one.wrong_on_request:
+            raise Wrong("sums on request", f"{one.name}: {', '.join(one.wrong_on_request)}")
         if statistics.log_sum is not None and program["DTYPE"] == torch.float64 and wanted.votes:
             _same_logs(one.name, statistics, wanted.votes, allowed)
 

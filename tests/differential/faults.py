@@ -19,6 +19,8 @@ from differential.check import Answer, check
 from differential.written import fitting, source
 from ilc.verification import _comparison as comparison
 from ilc.verification import _plain_loop as plain_loop
+from ilc.verification import _possible_sums as possible_sums
+from ilc.verification import _rounding as rounding
 
 SECONDS = 60
 """After which a case hangs."""
@@ -152,7 +154,8 @@ def reproduction(case: Case, answer: Answer) -> str:
         f"# {line}" for line in f"{case.way}, call {step + 1}: {kind}. {detail}".splitlines()[:3]
     )
     refusals = "".join(f"# refused before: {line[:300]}\n" for line in answer.refused[:2])
-    helpers = [Path(module.__file__ or "").read_text() for module in (plain_loop, comparison, checking)]
+    modules = (plain_loop, rounding, possible_sums, comparison, checking)
+    helpers = [Path(module.__file__ or "").read_text() for module in modules]
     text = "\n\n".join([source(case), *helpers])
     text = text.replace("from __future__ import annotations\n", "")
     text = re.sub(r"from ilc\.verification\.\w+ import [^\n(]*(\([^)]*\))?\n", "", text)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
 from ilc.verification._plain_loop import ExpectedRows, Row
+from ilc.verification._possible_sums import Voters, sign_sums, wrong_sums_on_request
+from ilc.verification._rounding import Rounding, floors, largest
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,12 @@ class Compared:
             gradient. It is infinite if only one of both is finite.
         wrong_sum: whether that is more than rounding.
         missing: whether the way gave no statistics for the parameter.
+        wrong_on_request: the names of the sums on request (``log_sum``, ``square_sum``, ``magnitude_sum``)
+            that differ.
+        clear: whether the parameter has a gradient that is larger than its rounding in an environment. If it
+            has none, a wrong sum of that size would not show, so the table says that it was not compared.
+        clear_votes: the number of components whose sum of signs is certain, and for which an environment
+            votes. A zero sum without any vote, as of an unused parameter, says nothing about votes.
     """
 
     name: str
@@ -35,55 +42,33 @@ class Compared:
     sum_error: float = 0.0
     wrong_sum: bool = False
     missing: bool = False
+    wrong_on_request: tuple[str, ...] = ()
+    clear: bool = False
+    clear_votes: int = 0
 
     @property
     def right(self) -> bool:
         """Whether nothing differs."""
-        return not (self.missing or self.wrong_sum or self.wrong_votes)
-
-
-class Rounding(NamedTuple):
-    """How much rounding may change a component of a gradient. Every number is a fraction.
-
-    Attributes:
-        own: of the parameter's largest component in the same environment, and of a risk.
-        of_all: of the largest component of all parameters.
-        of_risk: of the environment's risk and of the largest component in any environment. It counts for
-            gradients that are nothing but rounding.
-        makes_zeros: whether rounding may give zero where another order of sums gives another number.
-    """
-
-    own: float
-    of_all: float
-    of_risk: float
-    makes_zeros: bool
-
-
-def rounding(dtype: torch.dtype) -> Rounding:
-    """The rounding of a small model that computes in this type."""
-    eps = torch.finfo(dtype).eps
-    half = eps > 1e-4
-    own = 0.2 if half else eps**0.5
-    return Rounding(own, own / 30, 0.02 if half else 10 * eps, half)
+        return not (self.missing or self.wrong_sum or self.wrong_votes or self.wrong_on_request)
 
 
 def compare(found: dict[str, GradientStatistics], wanted: ExpectedRows, allowed: Rounding) -> list[Compared]:
     """Compare every parameter's statistics with those of the plain loop."""
-    of_sums = floors(wanted.sums, allowed)
-    of_votes = None if wanted.votes is None else floors(wanted.votes, allowed)
-    votes = wanted.votes or ()
+    votes = wanted.votes or []
+    of_sums, of_votes = floors(wanted.sums, allowed), floors(votes, allowed)
     unsure_zeros = [allowed.makes_zeros or _is_saturated(row, wanted.rows, allowed) for row in votes]
     return [
         _one(
             name,
             found.get(name),
-            [row.gradients[name] for row in wanted.sums],
-            sum(sizes[name] for sizes in of_sums),
-            sign_sums(
+            [_wide(row.gradients[name]) for row in wanted.sums],
+            [sizes[name] for sizes in of_sums],
+            Voters(
                 [_wide(row.gradients[name]) for row in votes],
-                [sizes[name] for sizes in of_votes or ()],
+                [sizes[name] for sizes in of_votes],
                 unsure_zeros,
             ),
+            allowed.own,
         )
         for name in wanted.rows[0].gradients
     ]
@@ -95,8 +80,8 @@ def _is_saturated(row: Row, rows: Sequence[Row], allowed: Rounding) -> bool:
     For example, the gradient of a logistic loss of 4e-15 is zero as a sigmoid minus one and 4e-15 as a
     fraction of exponentials. Both are right, and only the second one votes.
     """
-    largest = max(abs(float(each.risk)) for each in rows)
-    fitted = 0 < abs(float(row.risk)) <= allowed.of_risk * largest
+    most = max(abs(float(each.risk)) for each in rows)
+    fitted = 0 < abs(float(row.risk)) <= allowed.of_risk * most
     return fitted and not any(bool(gradient.any()) for gradient in row.gradients.values())
 
 
@@ -104,71 +89,39 @@ def _one(
     name: str,
     found: GradientStatistics | None,
     rows: list[Tensor],
-    allowed: float,
-    signs: tuple[Tensor, Tensor] | None,
+    sizes: list[float],
+    voters: Voters,
+    slack: float,
 ) -> Compared:
     n = rows[0].numel()
     if found is None:
         return Compared(name, n, missing=True)
-    total = torch.stack([_wide(row) for row in rows]).sum(0)
+    total = torch.stack(rows).sum(0)
     ours = _wide(found.total.to_dense() if found.total.is_sparse else found.total)
-    same = torch.isclose(ours, total, rtol=0, atol=allowed, equal_nan=True)
+    same = torch.isclose(ours, total, rtol=0, atol=sum(sizes), equal_nan=True)
     if total.isnan().any():
         # The part of a kernel that meets only padding has the gradient zero, or zero times NaN.
         same |= ours.isnan() & (total == 0)
-    size = max(map(_largest, rows), default=0.0)
+    largest_of_rows = [largest(row) for row in rows]
     off = (ours - total).abs()[~same].nan_to_num(torch.inf)
-    error = float(off.max()) / (size or 1.0) if off.numel() else 0.0
-    known = wrong = 0
-    if signs is not None and found.sign_sum.shape == total.shape:
-        low, high = signs
+    error = float(off.max()) / (max(largest_of_rows) or 1.0) if off.numel() else 0.0
+    known = wrong = clear_votes = 0
+    if voters.can_vote and found.sign_sum.shape == total.shape:
+        low, high = sign_sums(voters)
         known = int((low == high).sum())
         wrong = int(((found.sign_sum < low) | (found.sign_sum > high)).sum())
-    return Compared(name, n, known, wrong, error, not bool(same.all()))
-
-
-def floors(rows: Sequence[Row], allowed: Rounding) -> list[dict[str, float]]:
-    """For each environment, the size by name up to which a component may be nothing but rounding.
-
-    If an environment is fitted, its gradient is a small difference of numbers of about one. Its rounding is
-    as large as that of other environments. So the largest gradient of any environment counts too.
-    """
-    sizes = [{name: _largest(g) for name, g in row.gradients.items()} for row in rows]
-    of_any = max((size for each in sizes for size in each.values()), default=0.0)
-    found = []
-    for row, each in zip(rows, sizes, strict=True):
-        common = allowed.of_all * max(each.values(), default=0.0)
-        common += allowed.of_risk * (abs(float(row.risk.nan_to_num(0, 0, 0))) + of_any)
-        found.append({name: allowed.own * size + common for name, size in each.items()})
-    return found
-
-
-def _largest(gradient: Tensor) -> float:
-    return float(gradient.abs().nan_to_num(0, 0, 0).max()) if gradient.numel() else 0.0
-
-
-def sign_sums(
-    rows: list[Tensor], sizes: list[float], unsure_zeros: Sequence[bool] = ()
-) -> tuple[Tensor, Tensor] | None:
-    """The smallest and the largest possible sum of signs under rounding; None if there are no votes.
-
-    A sign is certain if the component is larger than rounding. A zero is certain if the environment has no
-    gradient at all for the parameter. Any other zero may be a sum that cancels to the last digit. No zero is
-    certain in an environment for which ``unsure_zeros`` is true.
-    """
-    if not rows or rows[0].is_complex():
-        return None
-    stacked = torch.stack(rows)
-    size = torch.tensor(sizes, dtype=stacked.dtype, device=stacked.device)
-    clear = (stacked.abs() > size.view(-1, *[1] * (stacked.ndim - 1))) & stacked.isfinite()
-    without = (stacked == 0).reshape(len(rows), -1).all(1)
-    if unsure_zeros:
-        without &= ~torch.tensor(unsure_zeros, device=without.device)
-    clear |= without.view(-1, *[1] * (stacked.ndim - 1))
-    signs = (stacked.sign().nan_to_num(0) * clear).sum(0)
-    # If a component is not finite, every sum is possible.
-    unclear = (~clear).sum(0).where(stacked.isfinite().all(0), 2 * len(rows))
-    return signs - unclear, signs + unclear
+        clear_votes = int(((low == high) & voters.clear().any(0)).sum())
+    return Compared(
+        name,
+        n,
+        known,
+        wrong,
+        error,
+        not bool(same.all()),
+        wrong_on_request=wrong_sums_on_request(found, voters, slack),
+        clear=any(own > size for own, size in zip(largest_of_rows, sizes, strict=True)),
+        clear_votes=clear_votes,
+    )
 
 
 def _wide(gradient: Tensor) -> Tensor:

@@ -29,8 +29,9 @@ from ilc.gradients._trials.random_numbers import (
 from ilc.gradients._trials.trial_passes import buffers_untouched, modules_of
 from ilc.gradients._ways.of_losses import Loss
 from ilc.objectives import ObjectiveFunction
-from ilc.verification._comparison import Compared, compare, rounding
+from ilc.verification._comparison import Compared, compare
 from ilc.verification._plain_loop import ExpectedRows, expected_rows
+from ilc.verification._rounding import rounding
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,9 @@ class Verification:
         width = max([len(one.name) for one in self.parameters] + [len("parameter")])
         lines = [f"{'parameter':{width}}  components  votes compared  votes wrong  error of the sum"]
         for one in self.parameters:
-            seen = "missing" if one.missing else f"{one.sum_error:.1e}" if one.wrong_sum else "rounding"
             lines.append(
-                f"{one.name:{width}}  {one.components:10}  {one.votes:14}  {one.wrong_votes:11}  {seen:>16}"
+                f"{one.name:{width}}  {one.components:10}  {one.votes:14}  {one.wrong_votes:11}  "
+                f"{_seen(one):>16}"
             )
         return "\n".join([*(lines if self.parameters else []), *[f"{w}: {s}" for w, s in self.ways.items()]])
 
@@ -79,9 +80,10 @@ def verify(
     Call it once before a training: it costs E forward and backward passes, and memory for E gradients. The
     model does not change: gradients, buffers, random numbers and attributes are as before.
 
-    A sign is not compared if the number may be zero up to rounding. Under BatchNorm in training mode a plain
-    loop cannot compute the votes of ``per_example_share``, so that only its sums are compared. If no sum of
-    signs is certain, the answer is not ``right``.
+    The sums on request of the aggregator, such as the sum of logarithms, are compared too. A sign is not
+    compared if the number may be zero up to rounding. Under BatchNorm in training mode a plain loop cannot
+    compute the votes of ``per_example_share``, so that only its sums of gradients are compared. If no
+    gradient is larger than rounding, or no sum of signs with a vote is certain, the answer is not ``right``.
 
     Args:
         model: as for ``backward``.
@@ -133,7 +135,9 @@ def verify(
             compared, risks = tuple(compare(found.statistics, wanted, allowed)), _risks_error(found, wanted)
             ways[way] = _verdict(compared, risks, allowed.own)
             votes = aggregator.needs_votes and wanted.votes is not None
-            if ways[way] == "right" and votes and not any(one.votes for one in compared):
+            if ways[way] == "right" and not any(one.clear for one in compared):
+                ways[way] = _NO_GRADIENT_IS_CLEAR
+            elif ways[way] == "right" and votes and not any(one.clear_votes for one in compared):
                 ways[way] = _NO_VOTE_IS_CERTAIN
             asked = (compared, risks) if way == gradients else asked
     return Verification(gradients, *asked, ways)
@@ -148,6 +152,11 @@ _OTHER_DRAWS = (
     "not compared: the model draws random numbers, but this way draws other numbers than the plain loop. "
     "Call model.eval(), or set every dropout to 0, and verify again"
 )
+_NO_GRADIENT_IS_CLEAR = (
+    "not compared: no gradient is larger than the rounding of the risk and of the other gradients, so that a "
+    "wrong one would not show. Verify a copy of the model in double precision, or with a loss without large "
+    "constants, or with a batch that the model does not fit"
+)
 _NO_VOTE_IS_CERTAIN = (
     "not compared: the sums are right, but each sum of signs may be another one by rounding. Verify a copy "
     "of the model in double precision, or fewer environments or examples"
@@ -160,6 +169,15 @@ def _verdict(parameters: tuple[Compared, ...], risks: float, rel: float) -> str:
         few = ", ".join([*wrong[:3], *["..."][: len(wrong) - 3]])
         return f"wrong in {len(wrong)} of {len(parameters)} parameters ({few})"
     return "right" if risks <= rel else f"the risks are wrong by {risks:.1e}"
+
+
+def _seen(one: Compared) -> str:
+    """What the table says of a parameter's sums."""
+    if one.missing:
+        return "missing"
+    if one.wrong_sum:
+        return f"{one.sum_error:.1e}"
+    return ", ".join(one.wrong_on_request) or ("rounding" if one.clear else "not compared")
 
 
 def _risks_error(found: EnvironmentGradients, wanted: ExpectedRows) -> float:

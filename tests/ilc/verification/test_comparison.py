@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ilc.aggregators import GradientStatistics
-from ilc.verification._comparison import compare, floors, rounding, sign_sums
+from ilc.aggregators._statistics import ON_REQUEST
+from ilc.verification._comparison import compare
 from ilc.verification._plain_loop import ExpectedRows, Row
+from ilc.verification._possible_sums import Voters, sign_sums, wrong_sums_on_request
+from ilc.verification._rounding import floors, rounding
 
 
 def bounds(*columns: float) -> tuple[float, float]:
     """Of one component in several environments, where 1e-3 is rounding."""
-    found = sign_sums(
-        [torch.tensor([value], dtype=torch.float64) for value in columns], [1e-3] * len(columns)
-    )
-    assert found is not None
-    return float(found[0]), float(found[1])
+    rows = [torch.tensor([value], dtype=torch.float64) for value in columns]
+    low, high = sign_sums(Voters(rows, [1e-3] * len(columns), []))
+    return float(low), float(high)
 
 
 def test_certain_signs_leave_one_sum() -> None:
@@ -32,19 +33,19 @@ def test_a_value_of_rounding_may_have_any_sign() -> None:
 
 def test_a_zero_may_be_a_sum_that_cancels() -> None:
     rows = [torch.tensor([1.0, 1.0]), torch.tensor([0.0, 2.0])]
-    low, high = sign_sums(rows, [1e-3, 1e-3]) or (rows[0], rows[0])
+    low, high = sign_sums(Voters(rows, [1e-3, 1e-3], []))
     assert (low.tolist(), high.tolist()) == ([0, 2], [2, 2])
 
 
 def test_an_environment_without_any_gradient_has_no_vote() -> None:
     rows = [torch.tensor([1.0, -1.0]), torch.zeros(2), torch.tensor([2.0, 3.0])]
-    low, high = sign_sums(rows, [1e-3] * 3) or (rows[0], rows[0])
+    low, high = sign_sums(Voters(rows, [1e-3] * 3, []))
     assert low.tolist() == high.tolist() == [2, 0]
 
 
 def test_where_rounding_makes_zeros_none_is_certain() -> None:
     rows = [torch.tensor([1.0], dtype=torch.float64), torch.tensor([0.0], dtype=torch.float64)]
-    low, high = sign_sums(rows, [1e-3, 1e-3], unsure_zeros=[True, True]) or (rows[0], rows[0])
+    low, high = sign_sums(Voters(rows, [1e-3, 1e-3], unsure_zeros=[True, True]))
     assert (float(low), float(high)) == (0, 2)
 
 
@@ -81,7 +82,7 @@ def test_a_fitted_environment_is_rounded_as_much_as_the_others() -> None:
 
 
 def test_parameters_without_axes_are_compared_too() -> None:
-    low, high = sign_sums([torch.tensor(1.0), torch.tensor(0.0)], [1e-3, 1e-3]) or (torch.zeros(()),) * 2
+    low, high = sign_sums(Voters([torch.tensor(1.0), torch.tensor(0.0)], [1e-3, 1e-3], []))
     assert float(low) == float(high) == 1
 
 
@@ -111,3 +112,42 @@ def test_only_what_is_zero_beside_a_nan_may_be_nan() -> None:
         found = _found([torch.tensor(total), torch.zeros(3)])
         (one,) = compare(found, wanted, rounding(torch.float32))
         assert one.wrong_sum != right
+
+
+def _requested(rows: list[Tensor]) -> GradientStatistics:
+    return GradientStatistics.zeros(rows[0], tuple(ON_REQUEST)).add_(torch.stack(rows))
+
+
+@settings(derandomize=True, max_examples=50)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_sums_on_request_of_slightly_wrong_values_are_possible(values: list[float], random: object) -> None:
+    rows = [torch.tensor([value, 1.0], dtype=torch.float64) for value in values]
+    moved = [value + random.uniform(-1e-3, 1e-3) for value in values]  # type: ignore[attr-defined]
+    found = _requested([torch.tensor([value, 1.0], dtype=torch.float64) for value in moved])
+    assert wrong_sums_on_request(found, Voters(rows, [1.01e-3] * len(rows), []), 1e-12) == ()
+
+
+@pytest.mark.parametrize("name", ON_REQUEST)
+@pytest.mark.parametrize("factor", [-3.0, 0.9, 1.1, float("nan")])
+def test_every_sum_on_request_is_compared(name: str, factor: float) -> None:
+    rows = [torch.tensor([0.5, -0.2], dtype=torch.float64), torch.tensor([0.3, 0.0], dtype=torch.float64)]
+    voters = Voters(rows, [1e-3] * 2, [])
+    found = _requested(rows)
+    assert wrong_sums_on_request(found, voters, 1e-6) == ()
+    getattr(found, name)[0] *= factor
+    assert wrong_sums_on_request(found, voters, 1e-6) == (name,)
+
+
+def test_logarithms_of_an_environment_without_gradient_are_infinite() -> None:
+    rows = [torch.tensor([0.5, -0.2], dtype=torch.float64), torch.zeros(2, dtype=torch.float64)]
+    found = _requested(rows)
+    assert wrong_sums_on_request(found, Voters(rows, [1e-3] * 2, []), 1e-6) == ()
+    assert found.log_sum is not None
+    found.log_sum.fill_(-20.0)
+    assert wrong_sums_on_request(found, Voters(rows, [1e-3] * 2, []), 1e-6) == ("log_sum",)
+    assert wrong_sums_on_request(found, Voters(rows, [1e-3] * 2, [True, True]), 1e-6) == ()
+
+
+def test_sums_on_request_beside_a_nan_say_nothing() -> None:
+    rows = [torch.tensor([0.5, float("nan")]).double(), torch.tensor([0.5, 1.0]).double()]
+    assert wrong_sums_on_request(_requested(rows), Voters(rows, [1e-3] * 2, []), 1e-6) == ()

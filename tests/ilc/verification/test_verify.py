@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import ilc
-from ilc.aggregators import AndMask, GeometricMean, Mean, VRex
+from ilc.aggregators import Aggregator, AndMask, GeometricMean, Mean, SandMask, SignElection, VRex
 from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, WAYS, EnvironmentGradients, sequential
-from ilc.verification._comparison import Rounding
+from ilc.verification._rounding import Rounding
 
 E, N, D, C = 4, 6, 5, 3
 
@@ -147,11 +147,103 @@ def test_draws_of_its_own_are_not_compared() -> None:
 def test_no_certain_vote_is_no_right_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = Rounding(own=1.0, of_all=1.0, of_risk=1.0, makes_zeros=True)
     monkeypatch.setattr("ilc.verification._verify.rounding", lambda dtype: everything)
-    found = ilc.verify(perceptron(), F.cross_entropy, *batch(), AndMask(0.8))
-    assert all(one.right and one.votes == 0 for one in found.parameters)
-    assert not found.right and "double precision" in found.ways["vectorized"]
-    # Where no votes are kept, none is missing.
-    assert ilc.verify(perceptron(), F.cross_entropy, *batch(), Mean()).right
+    for aggregator in (AndMask(0.8), Mean()):
+        found = ilc.verify(perceptron(), F.cross_entropy, *batch(), aggregator)
+        assert all(one.right and one.votes == 0 and not one.clear for one in found.parameters)
+        assert not found.right and "double precision" in found.ways["vectorized"]
+
+
+def test_sums_without_a_certain_vote_are_right_where_no_votes_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    only_zeros = Rounding(own=1e-3, of_all=0.0, of_risk=0.0, makes_zeros=True)
+    monkeypatch.setattr("ilc.verification._verify.rounding", lambda dtype: only_zeros)
+    inputs, targets = batch()
+    targets[0] = 0  # The first environment has no gradient, and its zeros may be rounding.
+
+    def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(outputs, targets) * (targets.sum() > 0)
+
+    found = ilc.verify(perceptron(), loss, inputs, targets, AndMask(0.8))
+    assert all(one.right and one.votes == 0 and one.clear for one in found.parameters)
+    assert not found.right and "each sum of signs may be another one" in found.ways["vectorized"]
+    assert ilc.verify(perceptron(), loss, inputs, targets, Mean()).right
+
+
+class Sparing(nn.Module):
+    """A layer, and one that it does not use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.spare = nn.Linear(D, C), nn.Linear(2, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs: Tensor = self.layer(x)
+        return outputs
+
+
+def negated(found: EnvironmentGradients) -> None:
+    for one in found.statistics.values():
+        one.total.neg_()
+        one.sign_sum.neg_()
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "wrong"), [(AndMask(0.5), False), (AndMask(0.5), True), (Mean(), False)]
+)
+def test_the_zeros_of_an_unused_layer_do_not_hide_what_rounding_hides(
+    aggregator: Aggregator, wrong: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if wrong:
+        monkeypatch.setitem(WAYS, "vectorized", changed(negated))
+
+    def far(outputs: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(outputs, targets) + 1e6
+
+    found = ilc.verify(Sparing(), far, *batch(), aggregator)
+    assert not found.right and found.ways["vectorized"].startswith("not compared: no gradient is larger")
+    assert [line.split()[-1] for line in str(found).splitlines()[1:5]] == ["compared"] * 4
+    near = ilc.verify(Sparing(), F.cross_entropy, *batch(), aggregator)
+    assert near.right != wrong
+    assert [one.clear for one in near.parameters] == [True, True, False, False]
+    votes = aggregator.needs_votes
+    assert [(one.clear_votes > 0, one.votes) for one in near.parameters[2:]] == [
+        (False, 4 * votes),
+        (False, 2 * votes),
+    ]
+
+
+ON_REQUEST = {
+    "log_sum": GeometricMean(0.5),
+    "square_sum": SandMask(0.5),
+    "magnitude_sum": SignElection(),
+}
+
+
+@pytest.mark.parametrize("name", ON_REQUEST)
+def test_a_wrong_sum_on_request_is_found_and_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def change(found: EnvironmentGradients) -> None:
+        getattr(found.statistics["2.weight"], name)[1, 2] *= 1.1
+
+    monkeypatch.setitem(WAYS, "vectorized", changed(change))
+    found = ilc.verify(perceptron(), F.cross_entropy, *batch(), ON_REQUEST[name])
+    assert found.ways == {"vectorized": "wrong in 1 of 4 parameters (2.weight)", "sequential": "right"}
+    assert [one.wrong_on_request for one in found.parameters] == [(), (), (name,), ()]
+    assert str(found).splitlines()[3].split()[-1] == name
+
+
+@pytest.mark.parametrize("make", [perceptron, normalised, Sparing])
+@pytest.mark.parametrize("name", ON_REQUEST)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_sums_on_request_are_right_in_every_way(
+    name: str, make: Callable[[], nn.Module], dtype: torch.dtype
+) -> None:
+    for way in ("vectorized", "per_example", "per_example_share", "per_example_loss"):
+        inputs, targets = batch(way)
+        found = ilc.verify(
+            make().to(dtype), F.cross_entropy, inputs.to(dtype), targets, ON_REQUEST[name], way
+        )
+        assert set(found.ways.values()) == {"right"}
 
 
 def test_hooks_and_a_loss_that_reads_the_model_are_part_of_the_loop() -> None:
