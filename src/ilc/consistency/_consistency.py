@@ -40,6 +40,10 @@ class Consistency:
         negative_curvature: the most negative curvature of any environment, as a share of the largest positive
             one. A second-order score leaves it out. If it is well above rounding, ``theta_star`` is not a
             minimum of that environment's risk. If it is infinite, ``theta_star`` is a maximum.
+        missed_curvature: what the found curvature and the true one differ by at ``step``, as a change of the
+            risk: for the environment e as a share of epsilon, for e' as a share of the inconsistency; the
+            larger one of both. Only too few Lanczos steps of ``hessian_vector`` miss any. Above 0.1 the score
+            may be as wrong as that; take more steps. Directions that no step found are not seen here.
     """
 
     inconsistency: float
@@ -48,6 +52,7 @@ class Consistency:
     gaps: Tensor
     estimate: str
     negative_curvature: float = 0.0
+    missed_curvature: float = 0.0
 
     @property
     def score(self) -> float:

@@ -1,9 +1,13 @@
 """The method for large networks, which uses Hessian-vector products and never forms a Hessian.
 
-One Lanczos run per environment (not per pair) finds the directions in which its risk is curved. A pair of
-environments is solved in the span of both sets of directions and both gradients. Outside this span both risks
-have only the curvature of the added diagonal. So the small problem in the span has the same maximum as the
-large one.
+One Lanczos run per environment (not per pair) finds the directions in which its risk is curved the most. The
+low-rank model of the risk has this curvature and that of the added diagonal, and nothing else. A pair of
+environments is solved in the span of both sets of directions and both gradients. Outside this span both
+models have only the diagonal. So the small problem in the span has the same maximum as the large one of the
+models.
+
+The maximum is that of the risks only if the runs found all curvature that counts beside the diagonal. They do
+not if many curvatures are nearly equal: each run finds other directions of them (``_missed_curvature``).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ It is refused if every gradient is zero. Otherwise the result says how much nega
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -26,6 +27,7 @@ from ilc.consistency._damping import DAMPING, FEW_PARAMETERS, default_damping
 from ilc.consistency._derivatives import LocalRisk, Loss
 from ilc.consistency._expansion import Expansion, Gap, largest_gap, positive_part
 from ilc.consistency._large import LowRankExpansion, SharedSpans, expand
+from ilc.consistency._missed_curvature import missed_curvature
 from ilc.consistency._parts import Parts, Progress
 from ilc.errors import UserError
 
@@ -89,7 +91,11 @@ def hessian_vector(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Consistency:
-    """Do the same as ``quadratic`` with Hessian-vector products, in memory O(E * lanczos_steps * P).
+    """Approximate ``quadratic`` with Hessian-vector products, in memory O(E * lanczos_steps * P).
+
+    It is the same if the products find all curvature that counts beside the damping. That is so for networks
+    with a few large curvatures, and not for risks with many nearly equal ones. One more product of both
+    deciding environments measures what was missed there (``missed_curvature``).
 
     Args:
         losses: E risks.
@@ -120,7 +126,11 @@ def hessian_vector(
     count = Parts(len(losses), progress)
     generator = generator_for(seed, "lanczos")
     expansions = [count.done(expand(loss, theta_star, lanczos_steps, generator)) for loss in losses]
-    return score_expansions(expansions, epsilon, damping, count)
+    found = score_expansions(expansions, epsilon, damping, count)
+    if lanczos_steps >= len(theta_star):  # That many steps find all curvature.
+        return found
+    missed = missed_curvature(found, expansions, losses, theta_star, epsilon)
+    return replace(found, missed_curvature=missed)
 
 
 def score_expansions(

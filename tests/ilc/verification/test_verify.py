@@ -213,6 +213,24 @@ def test_the_zeros_of_an_unused_layer_do_not_hide_what_rounding_hides(
     ]
 
 
+def test_the_zeros_of_an_unused_layer_are_no_votes() -> None:
+    inputs, targets = batch()
+    targets[0] = 0
+
+    def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+        """The gradient of the first environment is no larger than the rounding of the others."""
+        return F.cross_entropy(outputs, targets) * torch.where(targets.sum() > 0, 1.0, 1e-9)
+
+    found = ilc.verify(Sparing(), loss, inputs, targets, AndMask(0.5))
+    assert [(one.clear, one.votes, one.clear_votes) for one in found.parameters] == [
+        (True, 0, 0),
+        (True, 0, 0),
+        (False, 4, 0),
+        (False, 2, 0),
+    ]
+    assert "each sum of signs may be another one" in found.ways["vectorized"]
+
+
 ON_REQUEST = {
     "log_sum": GeometricMean(0.5),
     "square_sum": SandMask(0.5),
