@@ -24,6 +24,7 @@ from torch import Tensor
 
 from ilc._numbers import check_number
 from ilc.consistency._derivatives import Loss
+from ilc.consistency._repeatable import check_repeatable
 from ilc.errors import UserError
 
 
@@ -61,7 +62,11 @@ class Consistency:
 
 
 def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) -> None:
-    """Raise UserError for fewer than two losses, parameters that are not a finite vector, or epsilon <= 0."""
+    """Raise UserError for what has no score.
+
+    That is fewer than two losses, parameters that are not a finite vector, epsilon <= 0, or a loss that is no
+    function of the parameters alone.
+    """
     if not isinstance(losses, Sequence) or not all(map(callable, losses)):
         raise UserError(
             "losses must be a list of functions, one of the parameters [P] for each environment, got "
@@ -83,6 +88,7 @@ def check_arguments(losses: Sequence[Loss], theta_star: Tensor, epsilon: float) 
         raise UserError("theta_star contains NaN or infinity: give finite parameters")
     if not 0 < check_number("epsilon", epsilon) < float("inf"):
         raise UserError(f"epsilon must be a finite number above 0, got {epsilon!r}")
+    check_repeatable(losses, theta_star)
 
 
 def share_of_negative(lowest: float, largest: float) -> float:

@@ -18,8 +18,9 @@ from ilc.consistency._jackknife import groups_of, interval, without_group
 from ilc.consistency._network import losses_of_batches
 from ilc.consistency._parts import parts_of
 from ilc.consistency._progress_line import ProgressLine
+from ilc.consistency._repeatable import check_draws_nothing
 from ilc.consistency._second_order import hessian_vector, quadratic
-from ilc.consistency._solution_checks import check_call
+from ilc.consistency._solution_checks import check_call, in_training_mode
 from ilc.consistency._solution_score import SolutionScore
 from ilc.consistency._trust import reasons_for_doubt, truth_at_step
 from ilc.gradients._batches import Batch, as_batches
@@ -101,6 +102,8 @@ def score_solution(
         losses = losses_of_batches(model, loss_fn, some)
         return METHODS[chosen](losses, theta, epsilon, progress=line.part, **options, **own)
 
+    if in_training_mode(model, loss_fn):
+        check_draws_nothing(losses_of_batches(model, loss_fn, batches), theta)
     try:
         found = scored(batches, seed)
         low = high = math.nan

@@ -11,6 +11,8 @@ from torch.nn.modules.dropout import _DropoutNd
 from ilc.consistency._jackknife import FEWEST_GROUPS
 from ilc.errors import UserError
 from ilc.gradients._environment import device_of
+from ilc.gradients._trials.trial_passes import modules_of
+from ilc.objectives import ObjectiveFunction
 
 
 def check_call(
@@ -31,3 +33,8 @@ def check_call(
                 f"{name or 'the model'} ({type(layer).__name__}) is in training mode, in which it draws "
                 "random numbers or changes its statistics: call model.eval() before the score"
             )
+
+
+def in_training_mode(model: nn.Module, loss_fn: ObjectiveFunction) -> bool:
+    """Whether any part of the model or the loss is, so that random numbers may matter."""
+    return any(layer.training for part in (model, *modules_of(loss_fn, model)) for layer in part.modules())
