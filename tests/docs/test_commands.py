@@ -183,10 +183,11 @@ def test_overrides_compose(commands: dict[str, list[str]], pages: list[Path], ro
         if printed & {*command.split()}:
             continue
         is_sweep = "run_many" in command or " -m " in command
-        for overrides in combinations(positional(command)):
+        runs = combinations(positional(command))
+        kept = leave_out_foreign_options(runs) if is_sweep else runs
+        for overrides, own in zip(runs, kept, strict=True):
             new = parts(overrides, root) - seen
             if new:
-                own = leave_out_foreign_options(overrides) if is_sweep else overrides
                 name = compose_experiment(own, is_sweep)["name"]
                 assert f"experiment={name}" in overrides or name == "spirals", (command, place)
                 seen |= new

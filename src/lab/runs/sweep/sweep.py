@@ -24,7 +24,7 @@ from lab.runs.one_run.runner import run
 from lab.runs.pool.job import Job
 from lab.runs.pool.jobs import WorkersOrCluster, run_jobs
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.sweep.foreign_options import leave_out_foreign_options
+from lab.runs.sweep.foreign_options import check_added_options, leave_out_foreign_options
 
 WORKER = ("threads=1", "logger=none")
 """Overrides of every run in a worker, which has one core. They do not change the numbers of the run."""
@@ -54,8 +54,9 @@ def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
             "(run_many.py), or, without a plus sign, with hydra.sweep.dir=FOLDER (src/train.py -m)"
         )
     runs = {}
-    for combination in combinations(overrides):
-        own = leave_out_foreign_options(combination)
+    every = leave_out_foreign_options(combinations(overrides))
+    check_added_options(every)
+    for own in every:
         runs[output / run_name(compose_run(own))] = own
     return runs
 

@@ -54,21 +54,21 @@ def test_tables_hold_the_runs_of_the_sweep_alone_and_their_commands_repeat_them(
     train: TrainCommand, options: list[str], script: Any, tmp_path: Path
 ) -> None:
     # The mean has no threshold: one run, not two.
-    sweep = ["aggregator=mean", "aggregator.agreement_threshold=0.5,0.9", "seed=0,1"]
+    sweep = ["aggregator=mean,and_mask", "aggregator.agreement_threshold=0.5,0.9"]
     tables = ["--to", str(tmp_path / "tables" / "x"), "--columns", "optimizer.lr", "aggregator.name"]
     for more in ([], ["optimizer.lr=0.5", *tables]):
         done = script("run_many", *options, *sweep, *more, "--output", str(tmp_path / "many"))
         assert done.returncode == 0, done.stderr
-        assert "2 of 2 runs are done" in done.stdout
-    assert len(list((tmp_path / "many").glob("spirals/*/done"))) == 4
+        assert "3 of 3 runs are done" in done.stdout
+    assert len(list((tmp_path / "many").glob("spirals/*/done"))) == 6
     runs, curves = (
         pd.read_csv(tmp_path / "tables" / f"x_{kind}.csv", float_precision="round_trip")
         for kind in ("runs", "curves")
     )
-    assert runs["optimizer.lr"].tolist() == [0.5, 0.5]
-    assert runs.seed.tolist() == [0, 1]
-    assert runs["aggregator.name"].tolist() == ["mean", "mean"]
-    assert curves.epoch.tolist() == [1, 2, 3] * 2
+    assert runs["optimizer.lr"].tolist() == [0.5] * 3
+    assert runs["aggregator.name"].tolist() == ["and_mask", "and_mask", "mean"]
+    assert runs["aggregator.agreement_threshold"].tolist()[:2] == [0.5, 0.9]
+    assert curves.epoch.tolist() == [1, 2, 3] * 3
     again = train(*shlex.split(runs.command[0])[2:], "hydra.sweep.dir=again")
     assert again.returncode == 0, again.stderr
     (summary,) = (tmp_path / "again").rglob("summary.json")

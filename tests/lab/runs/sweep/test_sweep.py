@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from ilc.errors import UserError
+from lab.configuration.command_line import readable
 from lab.configuration.compose import combinations
 from lab.machine.stop_signals import Stopped
 from lab.runs.pool.jobs_progress import JobsProgress
@@ -24,26 +25,57 @@ def test_combinations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "left_out"),
+    ("others", "overrides", "left_out"),
     [
-        (["model=linear", "model.hidden_units=3", "seed=0"], ["model.hidden_units=3"]),
-        (["model=mlp", "model.hidden_units=3"], []),
+        ("model=mlp", ["model=linear", "model.hidden_units=3", "seed=0"], ["model.hidden_units=3"]),
+        ("model=linear", ["model=mlp", "model.hidden_units=3"], []),
         # The experiment chooses where the command line does not, and a tuned file after it.
-        (["experiment=linear_sem", "model.hidden_units=3"], ["model.hidden_units=3"]),
-        (["experiment=colored_mnist", "model.hidden_units=3"], []),
-        (["aggregator=and_mask", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
-        (["tuned=searched/spirals/irm", "aggregator.schedule=step"], []),
-        (["tuned=searched/spirals/l1", "aggregator.schedule=step"], ["aggregator.schedule=step"]),
-        # Options that no choice has, and things that are no option of a group, stay.
-        (["model=linear", "model.hiden_units=3", "trainer.max_epochs=3", "seed=1"], []),
-        (["model=linear", "+model.hidden_units=3", "~tuned"], []),
+        (
+            "experiment=colored_mnist",
+            ["experiment=linear_sem", "model.hidden_units=3"],
+            ["model.hidden_units=3"],
+        ),
+        ("experiment=linear_sem", ["experiment=colored_mnist", "model.hidden_units=3"], []),
+        ("tuned=searched/spirals/l1", ["tuned=searched/spirals/irm", "aggregator.schedule=step"], []),
+        (
+            "tuned=searched/spirals/irm",
+            ["tuned=searched/spirals/l1", "aggregator.schedule=step"],
+            ["aggregator.schedule=step"],
+        ),
+        # Options that no choice of the command has, and things that are no option of a group, stay.
+        ("model=linear", ["model=linear", "model.hidden_units=3", "seed=0"], []),
+        ("aggregator=mean", ["aggregator=and_mask", "aggregator.schedule=step"], []),
+        ("model=mlp", ["model=linear", "model.hiden_units=3", "trainer.max_epochs=3", "seed=1"], []),
+        ("model=mlp", ["model=linear", "+model.hidden_units=3", "~tuned"], []),
         # Below an option, and in lists.
-        (["optimizer=sgd", "optimizer.betas=[0.5,0.9]"], ["optimizer.betas=[0.5,0.9]"]),
+        ("optimizer=adam", ["optimizer=sgd", "optimizer.betas=[0.5,0.9]"], ["optimizer.betas=[0.5,0.9]"]),
     ],
 )
-def test_options_that_only_other_choices_have_are_left_out(overrides: list[str], left_out: list[str]) -> None:
+def test_options_that_only_other_choices_of_the_command_have_are_left_out(
+    others: str, overrides: list[str], left_out: list[str]
+) -> None:
     kept = [text for text in overrides if text not in left_out]
-    assert leave_out_foreign_options(overrides) == kept
+    assert leave_out_foreign_options([overrides, [others]]) == [kept, [others]]
+
+
+@pytest.mark.parametrize("plus", ["", "+"])
+def test_an_option_that_no_run_has_is_refused(plus: str, tiny: tuple[str, ...], tmp_path: Path) -> None:
+    """Its values would all give the same run."""
+    for own in ("aggregator=mean", "aggregator=mean,and_mask"):
+        with pytest.raises(Exception, match="penalty_weight") as caught:
+            plan([*tiny, own, f"{plus}aggregator.penalty_weight=1,10"], tmp_path)
+        assert "aggregator=mean has no option 'penalty_weight', which belongs to " in readable(caught.value)
+    assert len(plan([*tiny, "aggregator=mean,v_rex", "aggregator.penalty_weight=1,10"], tmp_path)) == 3
+
+
+def test_options_of_choices_in_a_folder_of_ones_own_too(tiny: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "aggregator").mkdir()
+    own = "_target_: ilc.aggregators.AndMask\nname: own\nagreement_threshold: 1.0\nwarm: 20\n"
+    (tmp_path / "aggregator" / "own.yaml").write_text(own)
+    place = f"hydra.searchpath=[file://{tmp_path}]"
+    runs = plan([*tiny, place, "aggregator=mean,own", "aggregator.warm=3,4"], tmp_path)
+    warm = [[text for text in overrides if "warm" in text] for overrides in runs.values()]
+    assert warm == [[], ["aggregator.warm=3"], ["aggregator.warm=4"]]
 
 
 def test_an_option_that_a_choice_lacks_names_one_run(tiny: tuple[str, ...], tmp_path: Path) -> None:
