@@ -38,9 +38,9 @@ def open_storage(definition: SearchDefinition, folder: Path, server: Server | No
         server: the server that keeps the trials; None for a file in the folder.
 
     Raises:
-        UserError: the storage holds another search of the same name, the folder belongs to another search,
-            the folder or the server cannot be used, or the trials are damaged or cannot belong to this
-            search.
+        UserError: the storage holds another search of the same name, the folder holds another search or
+            belongs to one, the folder or the server cannot be used, or the trials are damaged or cannot
+            belong to this search.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,6 +72,8 @@ def _in_file(definition: SearchDefinition, folder: Path) -> optuna.Study:
     path = folder / STORAGE
     check_database(path)
     try:
+        if path.exists():
+            _check_alone(definition, folder)
         stored = _study(definition, f"sqlite:///{path.resolve()}", str(folder))
         check_trials(stored, definition, str(path))
     except UserError:
@@ -80,6 +82,17 @@ def _in_file(definition: SearchDefinition, folder: Path) -> optuna.Study:
     except Exception as error:
         raise damaged(str(path), f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
     return stored
+
+
+def _check_alone(definition: SearchDefinition, folder: Path) -> None:
+    """Refuse the folder of a search of another name: the two would share run folders and tables."""
+    names = optuna.get_all_study_names(f"sqlite:///{(folder / STORAGE).resolve()}")
+    others = [name for name in names if name != definition.name]
+    if others:
+        raise UserError(
+            f"{folder} holds the search {others[0]}, whose trials and tables {definition.name} would "
+            "replace: choose another --output"
+        )
 
 
 def _study(definition: SearchDefinition, storage: str | BaseStorage, place: str) -> optuna.Study:

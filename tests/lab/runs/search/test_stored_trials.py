@@ -82,6 +82,15 @@ def test_a_trial_repeats_a_trial(repeated: Any, definition: Any, tmp_path: Path)
         open_storage(definition(), tmp_path)
 
 
+def test_a_folder_holds_one_search(definition: Any, tmp_path: Path) -> None:
+    put(tmp_path, definition(), FINE)
+    before = (tmp_path / "study.db").read_bytes()
+    with pytest.raises(UserError, match="holds the search tiny, whose trials and tables other would replace"):
+        open_storage(definition(name="other"), tmp_path)
+    assert (tmp_path / "study.db").read_bytes() == before
+    assert len(open_storage(definition(), tmp_path).get_trials()) == 1
+
+
 def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
