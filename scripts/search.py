@@ -25,6 +25,7 @@ search, from which ``tuned=searched/NAME`` takes them.
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,16 +69,24 @@ def main() -> None:
         definition = dataclasses.replace(definition, trials=arguments.trials)
     folder: Path = arguments.output or OUTPUTS / "search" / definition.name
     with nullcontext() if arguments.storage is None else connected(arguments.storage) as server:
+        made_by = export_command(arguments.name, arguments.overrides, arguments.output)
         if arguments.export:
-            files = result_files(definition, folder, RESULTS, server=server)
+            files = result_files(definition, folder, RESULTS, server=server, made_by=made_by)
         else:
             search(definition, folder, chosen_workers(arguments, folder), server=server)
             table, tuned = folder / "trials.csv", folder / "best.yaml"
-            files = search_files(definition, folder, table, tuned, server)
+            files = search_files(definition, folder, table, tuned, server, made_by)
         for path in write_results_files(files, RESULTS):
             print(path)
         print(outcome(definition, folder, server))
     print(f"to see a report, run: {report_command(folder)}")
+
+
+def export_command(name: str, overrides: list[str], output: Path | None) -> str:
+    """Return the command that makes the files of a search. A search with overrides has no export."""
+    folder = [] if output is None else ["--output", str(output)]
+    ending = [] if overrides else ["--export"]
+    return shlex.join(["python", "scripts/search.py", name, *overrides, *folder, *ending])
 
 
 def connected(url: str) -> Server:

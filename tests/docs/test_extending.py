@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from docs.printed_files import blocks_without_a_file, printed_commands, printed_files
+from lab.configuration.compose import compose_experiment
 
 COPIED = ("src", "conf", "scripts", "docs", "results", "README.md", "pyproject.toml")
 NARROW = ("logger=none", "device=cpu")
@@ -80,6 +81,21 @@ def test_the_printed_modules_pass_the_repositorys_linter(copy: Path, files: dict
     modules = [path for path in files if path.endswith(".py")]
     run(copy, "-m", "ruff", "check", *modules)
     run(copy, "-m", "ruff", "format", "--check", *modules)
+
+
+def test_the_printed_experiment_takes_the_settings_of_a_search(files: dict[str, str], tmp_path: Path) -> None:
+    """They win over its own: the page's line stands in its right place."""
+    for path, text in files.items():
+        if path.startswith("conf/"):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+    (tmp_path / "conf" / "tuned").mkdir()
+    settings = "# @package _global_\nmodel:\n  hidden_units: 5\n"
+    (tmp_path / "conf" / "tuned" / "found.yaml").write_text(settings)
+    place = f"hydra.searchpath=[file://{tmp_path / 'conf'}]"
+    assert compose_experiment([place, "experiment=two_cues"])["model"]["hidden_units"] == 16
+    found = compose_experiment([place, "experiment=two_cues", "tuned=found"])
+    assert found["model"]["hidden_units"] == 5
 
 
 def last_summary(copy: Path) -> dict[str, Any]:

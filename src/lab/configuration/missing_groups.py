@@ -12,6 +12,11 @@ from lab.configuration.groups import CONF
 OVERRIDE = re.compile(r"Could not override '([\w/]+)'\. No match in the defaults list.*?(\+\S+=\S+)?$", re.S)
 DELETE = re.compile(r"Could not delete '([\w/]+)(?:=[^']*)?'\. No match in the defaults list")
 
+OWN_TUNED = (
+    ". An experiment of your own needs the line '- optional /tuned: ${experiment}/${aggregator}' in its "
+    "defaults, after _self_"
+)
+
 
 def missing_group(said: str) -> str | None:
     """The message in place of Hydra's, which would ask for a plus sign; None if Hydra says something else.
@@ -23,9 +28,10 @@ def missing_group(said: str) -> str | None:
     if overridden and (CONF / overridden[1]).is_dir():
         group, choice = overridden[1], (overridden[2] or f"+{overridden[1]}=...")[1:]
         having = ", ".join(experiments_with(group)) or "none"
+        own = OWN_TUNED if group == "tuned" else ""
         return (
             f"the experiment does not choose from conf/{group}: leave {choice} out, or choose an experiment "
-            f"that does ({having})"
+            f"that does ({having}){own}"
         )
     if deleted and (CONF / deleted[1]).is_dir():
         return (

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from lab.configuration.groups import CONF
 from lab.configuration.missing_groups import experiments_with, missing_group
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -20,6 +21,11 @@ TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
             ("experiment=distillation", "aggregator=and_mask"),
             "the experiment does not choose from conf/aggregator: leave aggregator=and_mask out, or choose "
             "an experiment that does (cifar_label_noise, ",
+        ),
+        (
+            ("experiment=linear_unit_tests", "tuned=published/spirals"),
+            "the experiment does not choose from conf/tuned: leave tuned=published/spirals out, or choose an "
+            "experiment that does (cifar_label_noise, ",
         ),
         (
             ("experiment=linear_unit_tests", "~tuned"),
@@ -40,6 +46,14 @@ def test_experiments_that_choose_from_a_group() -> None:
     assert {"spirals", "colored_mnist", "linear_unit_tests"} <= set(experiments_with("aggregator"))
     assert not {"distillation", "theory", "skip_intervals"} & set(experiments_with("aggregator"))
     assert "linear_unit_tests" not in experiments_with("tuned") and "spirals" in experiments_with("tuned")
+
+
+def test_an_own_experiment_gets_the_line_for_tuned_settings() -> None:
+    """It is the line of the committed experiments."""
+    said = missing_group("Could not override 'tuned'. No match in the defaults list. ... +tuned=searched/x")
+    assert said is not None and "tuned=searched/x" in said and said.endswith("defaults, after _self_")
+    line = said.partition("the line '")[2].partition("'")[0]
+    assert f"  - _self_\n  {line}\n" in (CONF / "experiment" / "spirals.yaml").read_text()
 
 
 def test_other_messages_stay() -> None:

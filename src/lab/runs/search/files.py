@@ -40,7 +40,12 @@ def settings_path(definition: SearchDefinition) -> str:
 
 
 def search_files(
-    definition: SearchDefinition, folder: Path, table: Path, tuned: Path, server: Server | None = None
+    definition: SearchDefinition,
+    folder: Path,
+    table: Path,
+    tuned: Path,
+    server: Server | None = None,
+    made_by: str | None = None,
 ) -> dict[Path, bytes]:
     """The contents of the files in the folder of a search, from its present state.
 
@@ -50,13 +55,14 @@ def search_files(
         table: the path of the table of trials.
         tuned: the path of the best settings; the next best ones, if they are kept, lie beside it.
         server: the server that keeps the trials; None for a file in the folder.
+        made_by: the command that makes the files; see ``tuned_configs``.
 
     Raises:
         UserError: no trial has completed.
     """
     stored = open_storage(definition, folder, server)
     trials = tabulate_trials(stored, definition, folder)
-    configs = enumerate(tuned_configs(stored, trials, definition), start=1)
+    configs = enumerate(tuned_configs(stored, trials, definition, made_by), start=1)
     return {
         table: table_file(trials, stored),
         **{tuned.with_stem(with_rank(tuned.stem, rank)): config.encode() for rank, config in configs},
@@ -69,6 +75,7 @@ def result_files(
     results: Path,
     made: Mapping[Path, bytes] | None = None,
     server: Server | None = None,
+    made_by: str | None = None,
 ) -> dict[Path, bytes]:
     """The contents of the files below ``results``, from the present state of the search in ``folder``.
 
@@ -78,13 +85,14 @@ def result_files(
         results: the folder of the files.
         made: contents that are not written yet; the settings of this search are added to them.
         server: what keeps its trials; None for a file in the folder.
+        made_by: the command that makes the files; see ``tuned_configs``.
 
     Raises:
         UserError: no trial has completed.
     """
     stored = open_storage(definition, folder, server)
     trials = tabulate_trials(stored, definition, folder)
-    configs = enumerate(tuned_configs(stored, trials, definition), start=1)
+    configs = enumerate(tuned_configs(stored, trials, definition, made_by), start=1)
     sections = {with_rank(definition.name, rank): config for rank, config in configs}
     path = results / settings_path(definition)
     before = (made or {}).get(path, path.read_bytes() if path.exists() else b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +15,13 @@ from omegaconf import OmegaConf
 
 from lab.configuration.compose import compose_config, tuned_choice
 from lab.configuration.groups import CONF
+from lab.configuration.overrides import key_of
 from lab.runs.search.search_definition import SearchDefinition
 from lab.runs.search.table import finalists
 from lab.runs.search.trial import overrides_of
+
+PLACES = "hydra.searchpath"
+"""The folders of somebody else's experiments. Only a command line can name them, so settings leave it out."""
 
 PACKAGE = "# @package _global_"
 HEAD = "# Best settings, made by scripts/search.py: tuned=searched/NAME takes those below NAME.\n"
@@ -34,19 +39,23 @@ def with_rank(name: str, rank: int) -> str:
     return name if rank == 1 else f"{name}_{rank}"
 
 
-def tuned_configs(stored: optuna.Study, trials: pd.DataFrame, definition: SearchDefinition) -> list[str]:
+def tuned_configs(
+    stored: optuna.Study, trials: pd.DataFrame, definition: SearchDefinition, made_by: str | None = None
+) -> list[str]:
     """The best settings as text, the best ones first. Comments say where they come from.
 
     Args:
         stored: the trials of the search.
         trials: the table of these trials.
         definition: the search, which says how many settings are kept.
+        made_by: the command that makes the files; None for the export of a search below ``conf/search``.
 
     Raises:
         UserError: no trial has completed.
     """
     ranked = enumerate(finalists(trials, definition).iterrows(), start=1)
-    return [_config(stored, trials, definition, best, rank) for rank, (_, best) in ranked]
+    made_by = made_by or f"python scripts/search.py {definition.name} --export"
+    return [_config(stored, trials, definition, made_by, best, rank) for rank, (_, best) in ranked]
 
 
 def with_sections(text: str, configs: Mapping[str, str]) -> str:
@@ -65,23 +74,29 @@ def with_sections(text: str, configs: Mapping[str, str]) -> str:
 
 
 def _config(
-    stored: optuna.Study, trials: pd.DataFrame, definition: SearchDefinition, best: pd.Series, rank: int
+    stored: optuna.Study,
+    trials: pd.DataFrame,
+    definition: SearchDefinition,
+    made_by: str,
+    best: pd.Series,
+    rank: int,
 ) -> str:
     # The storage keeps the types of the values. The columns of a table do not.
     overrides = overrides_of(definition, stored.get_trials()[int(best.number)].params)
     groups, settings = _settings(overrides)
     base = tuned_choice(compose_config(overrides).hydra.runtime.choices)
     states = trials.state.value_counts()
-    experiment = next((o for o in definition.fixed if o.startswith("experiment=")), "")
+    chosen = [text for text in definition.fixed if key_of(text) in (PLACES, "experiment")]
+    tuned = f"tuned=searched/{with_rank(definition.name, rank)}"
     kind = {"random": "random search", "tpe": "Optuna's TPE"}[definition.sampler]
     lines = [
         PACKAGE,
-        f"# python src/train.py {experiment} tuned=searched/{with_rank(definition.name, rank)} seed=0",
+        f"# {shlex.join(['python', 'src/train.py', *chosen, tuned, 'seed=0'])}",
         f"# {'Best' if rank == 1 else f'Number {rank}'} of {states['COMPLETE']} completed trials "
         f"({states.get('FAIL', 0)} failed) by {kind}:",
         f"# trial {best.number}, {definition.metric} {best.value:.6g}.",
         *(f"# {part}" for part in f"Rule: {definition.rule}.".split("; ")),
-        f"# Made by: python scripts/search.py {definition.name} --export",
+        f"# Made by: {made_by}",
     ]
     if groups or base is not None:
         # The file that the trials started from comes first, so that their own choices replace its values.
@@ -97,7 +112,7 @@ def _settings(overrides: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
     kept = [text for text in overrides if not text.startswith("~")]
     for entry in OverridesParser.create().parse_overrides(kept):
         key = entry.key_or_group.lstrip("+")
-        if key in NOT_SETTINGS:
+        if key in NOT_SETTINGS or key.startswith("hydra."):
             continue
         if (CONF / key).is_dir():
             groups[key] = str(entry.value())

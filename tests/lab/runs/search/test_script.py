@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,18 @@ def test_another_search_needs_a_folder_of_its_own(script_here: Any) -> None:
     done = script_here("search", "spirals/l1", "seed=1")
     assert done.returncode == 1
     assert "another search than spirals/l1: give it a folder with --output" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("spirals/l1", [], None), "python scripts/search.py spirals/l1 --export"),
+        (("/my own.yaml", [], Path("out")), "python scripts/search.py '/my own.yaml' --output out --export"),
+        (("a", ["seed=1"], Path("out")), "python scripts/search.py a seed=1 --output out"),
+    ],
+)
+def test_the_files_say_what_made_them(arguments: Any, command: str, root: Path) -> None:
+    assert runpy.run_path(str(root / "scripts" / "search.py"))["export_command"](*arguments) == command
 
 
 def test_an_override_replaces_what_was_the_default(definition: Any) -> None:

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pandas as pd
 import pytest
 from omegaconf import OmegaConf
+from optuna.distributions import CategoricalDistribution
 
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
@@ -82,6 +84,24 @@ def test_the_exported_config_repeats_the_chosen_trial(base: str, definition: Any
     assert best.params["optimizer"] == tuned["optimizer"]["name"]
     # A setting of that file which no override names.
     assert tuned["optimizer"]["weight_decay"] == (0.0 if base == "~tuned" else 1e-4)
+
+
+def test_settings_of_an_experiment_elsewhere_leave_its_place_to_the_command(
+    definition: Any, tmp_path: Path
+) -> None:
+    """Hydra reads the search path from a command line alone."""
+    place = f"hydra.searchpath=[file://{tmp_path}]"
+    wanted = definition(place, space={"optimizer.lr": {"choice": [0.5]}})
+    stored = open_storage(wanted, tmp_path / "search")
+    choice = CategoricalDistribution([0.5])
+    trial = {"params": {"optimizer.lr": 0.5}, "distributions": {"optimizer.lr": choice}}
+    stored.add_trial(optuna.create_trial(value=0.9, **trial))
+    trials = table(("COMPLETE", 0.9, 0.1)).assign(value=0.9)
+    (text,) = tuned_configs(stored, trials, wanted, "python scripts/search.py /own.yaml --export")
+    assert "hydra" not in OmegaConf.create(text)
+    command = f"# python src/train.py experiment=spirals '{place}' tuned=searched/tiny seed=0"
+    assert command in text.splitlines()
+    assert "# Made by: python scripts/search.py /own.yaml --export" in text.splitlines()
 
 
 def test_settings_of_several_searches_lie_in_one_file() -> None:
