@@ -26,8 +26,10 @@ from rich.table import Table
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
+from lab.configuration.searched_settings import RESULTS
 from lab.figures.discovery import modules
-from lab.files.atomic import check_file_path, write_text
+from lab.files.atomic import check_file_path
+from lab.runs.tables.export import write_results_files
 from lab.terminal.printed_table import print_table
 
 
@@ -52,11 +54,12 @@ def main() -> None:
     for part in bar:
         for path, rows in part().items():
             tables.setdefault(Path(path).name, []).append(rows)
-    for file, parts in tables.items():
-        table = pd.concat(parts, ignore_index=True)
+    joined = {file: pd.concat(parts, ignore_index=True) for file, parts in tables.items()}
+    for file, table in joined.items():
         show(file, table)
-        if arguments.to:
-            write_text(arguments.to / file, table.to_csv(index=False))
+    if arguments.to:
+        contents = {arguments.to / file: table.to_csv(index=False).encode() for file, table in joined.items()}
+        write_results_files(contents, RESULTS)
 
 
 def check(steps: int | None, device: str | None, to: Path | None) -> None:

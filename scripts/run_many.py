@@ -21,10 +21,11 @@ from lab.environment_task.swept_aggregators import check_swept_aggregators
 from lab.runs.one_run.run_files import LOG, OUTPUTS
 from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.sweep.sweep import WORKER, make, plan
+from lab.runs.study.own_tables import check_no_folder, tables_prefix
+from lab.runs.sweep.sweep import WORKER, check_keys_of_workers, make, plan
 from lab.runs.sweep.swept_keys import swept_keys
 from lab.runs.tables.columns import check_columns
-from lab.runs.tables.export import as_files, export_runs, table_path, write_results_files
+from lab.runs.tables.export import as_files, export_runs, write_results_files
 
 
 def main() -> None:
@@ -35,16 +36,17 @@ def main() -> None:
     parser.add_argument(
         "--output", type=Path, default=OUTPUTS, help="folder of the run folders (default: outputs)"
     )
-    parser.add_argument("--to", type=Path, help="path of the tables, without the ending _runs.csv")
+    parser.add_argument("--to", type=Path, help="path of the tables, with or without the ending _runs.csv")
     parser.add_argument(
         "--columns", nargs="+", default=[], help="more config keys in --to's tables, such as optimizer.lr"
     )
     arguments = parser.parse_intermixed_args()
-    if arguments.to:
-        for kind in ("runs", "curves"):
-            table_path(arguments.to, kind)  # Before anything is trained.
+    check_keys_of_workers(arguments.overrides)
+    to = None if arguments.to is None else tables_prefix(arguments.to)
     workers = chosen_workers(arguments, arguments.output)
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
+    if to is not None:
+        check_no_folder(to, runs)
     check_columns("--columns", arguments.columns, runs.values())
     check_swept_aggregators(runs.values())
     warn_of_equal_thresholds(runs.values())
@@ -56,9 +58,9 @@ def main() -> None:
     if failures:
         lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
         raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))
-    if arguments.to:
+    if to is not None:
         columns = dict.fromkeys([*swept_keys(runs.values()), *arguments.columns])
-        tables = as_files(*export_runs(runs, columns), arguments.to)
+        tables = as_files(*export_runs(runs, columns), to)
         for path in write_results_files(tables, RESULTS):
             print(path)
 

@@ -51,6 +51,7 @@ PLACES = {
     "scripts/benchmark.py import_module": OF_THE_PROJECT,
     "scripts/make_figures.py import_module": OF_THE_PROJECT,
     "scripts/study.py load_study": "lab.runs.study.study_file.load_study, no Optuna",
+    "src/lab/runs/study/own_tables.py load_study": "lab.runs.study.study_file.load_study, no Optuna",
     "src/ilc/__init__.py import_module": OF_THE_PROJECT,
     "src/ilc/integrations/__init__.py import_module": OF_THE_PROJECT,
     "src/lab/__init__.py import_module": OF_THE_PROJECT,

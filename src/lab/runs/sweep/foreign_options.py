@@ -63,7 +63,7 @@ def check_added_options(runs: Sequence[Sequence[str]]) -> None:
 
 @cache
 def _is_foreign(text: str, own: Choices, every: tuple[Choices, ...]) -> bool:
-    """Whether ``GROUP.option=value`` sets an option that these choices lack and others of the command have."""
+    """Whether ``GROUP.option=value`` sets an option that these choices lack and other ones have."""
     group, _, path = text.partition("=")[0].partition(".")
     option = path.split(".")[0]
     if not option or not (CONF / group).is_dir() or _has(own, group, option):

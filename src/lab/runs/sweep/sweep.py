@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ilc.errors import UserError
-from lab.configuration.command_line import readable
+from lab.configuration.command_line import print_error, readable
 from lab.configuration.compose import combinations, command_of, compose_config, compose_run, tuned_settings
 from lab.configuration.overrides import key_of
 from lab.configuration.resolve import resolve, run_name
@@ -31,6 +30,20 @@ WORKER = ("threads=1", "logger=none")
 
 SECONDS_TO_DIE = 5
 """How long a command waits for the worker of an earlier command that was killed."""
+
+
+def check_keys_of_workers(overrides: Sequence[str]) -> None:
+    """Refuse overrides that ``WORKER`` would replace. Those that say the same are fine.
+
+    Raises:
+        UserError: an override sets the threads or the logger of a worker.
+    """
+    for text in overrides:
+        if text not in WORKER and key_of(text).partition(".")[0] in map(key_of, WORKER):
+            raise UserError(
+                f"{text} is not read here, because every worker has {' and '.join(WORKER)}: leave it out, or "
+                "make the runs one by one with src/train.py -m"
+            )
 
 
 def plan(overrides: Sequence[str], output: Path) -> dict[Path, list[str]]:
@@ -97,7 +110,7 @@ def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict
         if isinstance(error.__cause__, OSError):
             raise
         write_text(note, f"{error}\n")
-        print(f"Error: {error}", file=sys.stderr)  # Into its log.
+        print_error(str(error))  # Into its log.
         return str(error)
     note.unlink(missing_ok=True)
     return summary
@@ -160,14 +173,14 @@ def make_in_turn(runs: Mapping[Path, Sequence[str]]) -> dict[Path, str]:
             train(overrides, folder, sweep=True)
         except UserError as error:
             failures[folder] = str(error)
-            print(f"Error: {error}", file=sys.stderr)
+            print_error(str(error))
         except Exception as error:
             logged = _add_to_log(folder, traceback.format_exc())
             # The system's errors, as of an unusable folder, say enough in one line.
             failures[folder] = readable(error) if isinstance(error, OSError) else _in_one_line(error, logged)
             if not logged and not isinstance(error, OSError):
                 traceback.print_exc()
-            print(f"Error: {failures[folder]}", file=sys.stderr)
+            print_error(failures[folder])
         print(folder.resolve())
     return failures
 

@@ -131,7 +131,10 @@ def test_the_script_writes_what_it_prints(
     script = str(root / "scripts" / "benchmark.py")
     command = [script, "optimizer", "--steps", "1", "--device", "cpu", "--to", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr("lab.configuration.searched_settings.RESULTS", tmp_path)
     runpy.run_path(script)["main"]()
+    # As results/SHA256SUMS lists a committed file that is measured again.
+    assert (tmp_path / "SHA256SUMS").read_text().endswith("  temporal_mask.csv\n")
     table = pd.read_csv(tmp_path / "temporal_mask.csv")
     assert table.relative[0] == 1
     assert (table.milliseconds > 0).all()

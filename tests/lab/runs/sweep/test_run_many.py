@@ -17,6 +17,7 @@ import torch
 
 from lab.files.locked import lock
 from lab.machine.stop_signals import STOPPED
+from lab.runs.study.own_tables import tables_prefix
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -132,6 +133,36 @@ def test_a_column_that_no_run_has_is_refused_before_anything_is_trained(
         "Error: --columns names optimizer.lrr, which the config of no run has: check"
     )
     assert done.stderr.count("\n") == 1 and not many.exists()
+
+
+@pytest.mark.parametrize("text", ["logger=wandb", "logger.mode=online", "threads=4"])
+def test_what_workers_do_not_read_is_refused(text: str, script_here: Any, tmp_path: Path) -> None:
+    done = script_here("run_many", text, "--output", str(tmp_path / "many"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(
+        f"Error: {text} is not read here, because every worker has threads=1 and logger=none: leave it out"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["", "_runs.csv", "_curves.csv"])
+def test_the_table_of_a_study_is_refused(ending: str, script_here: Any, root: Path, tmp_path: Path) -> None:
+    to = root / "results" / "spirals" / f"demo{ending}"
+    done = script_here("run_many", "seed=0,1", "--output", str(tmp_path / "many"), "--to", str(to))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "demo_runs.csv is made by the study spirals_demo: choose another --to, or make" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_beginning_of_names_of_tables(script_here: Any, options: list[str], tmp_path: Path) -> None:
+    assert tables_prefix(tmp_path / "x_runs.csv") == tables_prefix(tmp_path / "x") == tmp_path / "x"
+    (tmp_path / "there").mkdir()
+    # The second one is no folder before its runs are made.
+    for to in (tmp_path / "there", tmp_path / "spirals"):
+        done = script_here("run_many", *options, "seed=0", "--output", str(tmp_path), "--to", str(to))
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert f"{to} is a folder: add a name, such as --to {to / 'mine'}" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
 def test_the_folder_of_a_sweep_is_not_ignored(script_here: Any, options: list[str], tmp_path: Path) -> None:
