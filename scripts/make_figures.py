@@ -8,6 +8,7 @@ The script also puts the tables into the README and the pages of ``docs/``, betw
 and ``<!-- end -->``. The name ``verdicts`` stands for the claims: their tables and the pages ``claims.md``
 and ``to_the_authors.md`` of ``docs/``.
 Without names, the script also writes ``docs/gallery.md``, the README's thumbnails and the tables of hours.
+For another folder (``--results anew``), pages of ``docs/`` stay as they are: its own are in ``anew/docs/``.
 It draws nothing if a file differs from ``results/SHA256SUMS`` (see ``scripts/checksums.py``).
 """
 
@@ -23,6 +24,7 @@ from rich.progress import track
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
+from lab.configuration.keys import unknown_name
 from lab.figures import authors_page, claims, claims_page, gallery, studies, thumbnails
 from lab.figures.damage import is_data, one_line_if_damaged
 from lab.figures.discovery import experiments, figure_modules, home_of
@@ -46,8 +48,7 @@ def main() -> None:
     names = arguments.names or [*found, CLAIMS]
     unknown = sorted(set(names) - {*found, CLAIMS})
     if unknown:
-        known = ", ".join([*found, CLAIMS])
-        raise UserError(f"no figure or table is called {unknown[0]!r}: choose from {known}")
+        raise UserError(unknown_name("figure or table", unknown[0], [*found, CLAIMS]))
     if results == ROOT / "results" or (results / SUMS).exists():
         check(results)
     else:
@@ -65,7 +66,7 @@ def main() -> None:
             if hasattr(module, "draw"):
                 read[name] = set(filter(is_data, files))
     if not arguments.names:
-        write_text(results.parent / gallery.PAGE, gallery.page(read, collected))
+        write_page(gallery.PAGE, gallery.page(read, collected), results)
         with one_line_if_damaged(thumbnails.TABLE, results):
             save_thumbnails(results)
         with one_line_if_damaged("hours", results):
@@ -116,10 +117,19 @@ def save_claims(results: Path) -> dict[str, list[claims.Claim]]:
             table = claims.at_a_glance(of_this, str(claims.PAGE))
             save_table(f"claims_{experiment}", as_markdown(table), results, experiment)
     save_table(CLAIMS, as_markdown(claims.verdicts(collected)), results)
-    (results.parent / claims.PAGE).parent.mkdir(exist_ok=True)
-    write_text(results.parent / claims.PAGE, claims_page.page(collected))
-    write_text(results.parent / authors_page.PAGE, authors_page.page(collected))
+    write_page(claims.PAGE, claims_page.page(collected), results)
+    write_page(authors_page.PAGE, authors_page.page(collected), results)
     return collected
+
+
+def write_page(page: Path, text: str, results: Path) -> None:
+    """Write a page about the results; that of another folder than the committed one lies in that folder."""
+    committed = results == ROOT / "results"
+    path = (ROOT if committed else results) / page
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+    if not committed:
+        print(path)
 
 
 def save_table(name: str, text: str, results: Path, experiment: str = "") -> None:

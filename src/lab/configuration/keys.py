@@ -30,6 +30,14 @@ def unknown_key(key: str, allowed: Iterable[str]) -> str:
     return f"unknown key {key!r}.{hint} Known keys: {', '.join(allowed) or 'none'}"
 
 
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """The message for a name that nothing of this kind has, with the most similar name that exists."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}? Choose" if close else "choose"
+    return f"no {kind} is called {name!r}: {hint} one of {', '.join(sorted(known)) or 'none'}"
+
+
 def check_keys(section: str, found: Mapping[Any, Any], allowed: Iterable[str]) -> None:
     """Raise UserError for the first key of ``found`` that is not allowed."""
     allowed = list(allowed)

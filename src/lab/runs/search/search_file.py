@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, file_of
-from lab.configuration.keys import check_keys, checked_folder_name
+from lab.configuration.keys import check_keys, checked_folder_name, unknown_name
 from lab.runs.search.search_definition import SearchDefinition
 
 FOLDER = CONF / "search"
@@ -48,11 +48,8 @@ def load_definitions(name: str) -> list[SearchDefinition]:
     if path is None and "/" in name:
         path, chosen = _file(name.rpartition("/")[0]), name.rpartition("/")[2]
     if path is None:
-        known = ", ".join(search_names()) or "none"
-        raise UserError(
-            f"no search is called {name!r}: choose one of {known}, or give the path of a file that ends in "
-            ".yaml"
-        )
+        said = unknown_name("search", name, search_names())
+        raise UserError(f"{said}, or give the path of a file that ends in .yaml")
     values = _read(path)
     parts = values.pop("each", None)
     if chosen is not None:

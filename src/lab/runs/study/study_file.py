@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from ilc.errors import UserError
 from lab.configuration.groups import CONF, file_of
-from lab.configuration.keys import check_keys
+from lab.configuration.keys import check_keys, unknown_name
 from lab.runs.study.measurement_step import MeasurementStep
 from lab.runs.study.runs_step import RunsStep
 from lab.runs.study.search_step import SearchStep
@@ -94,10 +94,7 @@ def load_study(name: str) -> Study:
 
 
 def _unknown(name: str) -> str:
-    known = ", ".join(sorted(study_names())) or "none"
-    return (
-        f"no study is called {name!r}: choose one of {known}, or give the path of a file that ends in .yaml"
-    )
+    return f"{unknown_name('study', name, study_names())}, or give the path of a file that ends in .yaml"
 
 
 def _step(path: Path, number: int, values: object) -> Step:

@@ -91,8 +91,11 @@ def test_errors_are_readable(line: str, replacement: str, message: str, tmp_path
 
 
 def test_an_unknown_study_names_those_there_are() -> None:
-    with pytest.raises(UserError, match=r"no study is called 'spiral': choose one of .*spirals_demo"):
-        load_study("spiral")
+    expected = "no study is called 'spirals_dmo': did you mean 'spirals_demo'[?] Choose one of .*benchmark, "
+    with pytest.raises(UserError, match=expected):
+        load_study("spirals_dmo")
+    with pytest.raises(UserError, match=r"no study is called 'x': choose one of .*spirals_demo"):
+        load_study("x")
 
 
 def test_a_column_that_no_run_has_is_refused_before_the_first_run(tmp_path: Path) -> None:
