@@ -128,6 +128,11 @@ def combine_checked(aggregator: Aggregator, statistics: GradientStatistics) -> C
         if update.shape == shape and share.numel() == 1:
             return Combined(update, share)
         got = f"an update of shape {tuple(update.shape)} and a kept share of shape {tuple(share.shape)}"
+    elif isinstance(found, tuple) and len(found) == 2:
+        named = zip(Combined._fields, found, strict=True)
+        name, part = next((name, part) for name, part in named if not isinstance(part, Tensor))
+        unasked = " (log_sum is None without needs_logs, the other sums likewise)" if part is None else ""
+        got = f"{name} = {part!r:.80}, which is no tensor{unasked}"
     else:
         got = type(found).__name__
     raise UserError(

@@ -91,6 +91,7 @@ def print_error(message: str) -> None:
 
         if not first_to_speak():
             return
+    sys.stdout.flush()  # In a log of both, what was printed before stands before it.
     print(f"Error: {message}", file=sys.stderr)
 
 
@@ -134,7 +135,7 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     known = [str(key) for key in error.parent_node]
     if not group and OmegaConf.is_dict(error.parent_node.get("experiment")):
         return "the file of this experiment needs '# @package _global_' as its first line"
-    if not group:
-        return unknown_key(key, [*known, *GROUPS_WITHOUT_KEY])
     hint = f". An option that the config leaves out needs a plus sign: +{key}=VALUE"
+    if not group:
+        return unknown_key(key, [*known, *GROUPS_WITHOUT_KEY]) + hint
     return foreign_option(group, error.parent_node.get("name"), option) or unknown_key(key, known) + hint

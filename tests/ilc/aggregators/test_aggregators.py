@@ -241,9 +241,11 @@ class Returns(Aggregator):
     ("aggregator", "message"),
     [
         (Nothing(), r"define Nothing\.combine\(self, statistics\)"),
+        (Returns((torch.ones(3), 0.5)), r"got kept_share = 0\.5, which is no tensor$"),
+        (Returns((None, torch.ones(()))), r"got update = None, .*\(log_sum is None without needs_logs"),
         (Returns(torch.ones(3)), r"Returns\.combine must return Combined.* shape \(3,\) .*got Tensor"),
         (Returns(Combined(torch.ones(2), torch.ones(()))), r"got an update of shape \(2,\)"),
-        (Returns((torch.ones(3), 1.0)), "got tuple"),
+        (Returns((torch.ones(3),)), "got tuple"),
         (Returns(Combined(torch.ones(3), torch.ones(3))), r"a kept share of shape \(3,\)"),
     ],
 )

@@ -51,6 +51,10 @@ MISTAKES = {
     "learning rate no number": ("optimizer.lr=fast", "optimizer.lr must be a finite number"),
     "negative weight decay": ("optimizer.weight_decay=-1", "weight_decay"),
     "betas out of range": ("optimizer.betas=[2.0,0.9]", "optimizer=adam cannot be built"),
+    "an option outside of sections that the config leaves out": (
+        "outer_lr=3",
+        "needs a plus sign: +outer_lr=VALUE",
+    ),
     "no epochs": ("trainer.max_epochs=0", "must be at least 1"),
     "epochs no number": ("trainer.max_epochs=many", "trainer.max_epochs must be a whole number"),
     "stopping accuracy in per cent": (

@@ -61,6 +61,22 @@ def test_a_piece_that_does_not_exist(script: Script, tmp_path: Path) -> None:
     )
 
 
+def test_what_was_printed_before_an_error_stands_before_it() -> None:
+    """In a log of both streams."""
+    code = """
+from ilc.errors import UserError
+from lab.configuration.command_line import run_command
+def main():
+    print("before")
+    raise UserError("wrong")
+run_command(main)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert done.stdout == "before\nError: wrong\n"
+
+
 def test_ctrl_c(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("change_of_basis.movement.row", interrupted)
     assert script("change_of_basis") == (130, "Interrupted. Run the same command again to continue.\n")
