@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn, optim
 
-from ilc.errors import UserError
 from lab.environment_task.method import Metrics, TrainingMethod
+from lab.runs.one_run.diverged import DivergedError
 
 
 class StepRecord:
@@ -70,33 +70,33 @@ class StepRecord:
         return metrics
 
     def check(self, method: TrainingMethod, model: nn.Module, lr: float, epoch: int) -> None:
-        """Raise UserError if a risk, a penalty or a parameter is not finite.
+        """Raise DivergedError if a risk, a penalty or a parameter is not finite.
 
         The message names the first step.
         """
         broken = _first_not_finite(self.penalties)
         if broken is not None:
-            raise UserError(method.penalty_not_finite(self.first_step + broken, lr))
+            raise DivergedError(method.penalty_not_finite(self.first_step + broken, lr))
         broken = _first_not_finite(self.risks)
         if broken is not None:
             step = self.first_step + broken + 1
-            raise UserError(_diverged(f"the risk is not finite at step {step} (epoch {epoch})", lr))
+            raise DivergedError(_diverged(f"the risk is not finite at step {step} (epoch {epoch})", lr))
         if not all(bool(p.isfinite().all()) for p in model.parameters()):
             step = self.first_step + len(self.risks)
-            raise UserError(_diverged(f"a parameter is not finite after step {step}", lr))
+            raise DivergedError(_diverged(f"a parameter is not finite after step {step}", lr))
 
 
 def check_optimizer(optimizer: optim.Optimizer, step: int) -> None:
     """Check that the state of the optimizer is finite. An infinite squared gradient makes every step zero.
 
     Raises:
-        UserError: a number in the state is not finite.
+        DivergedError: a number in the state is not finite.
     """
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             for name, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, Tensor) and not bool(value.isfinite().all()):
-                    raise UserError(
+                    raise DivergedError(
                         f"training diverged: the optimizer's {name} is not finite after step {step}, so the "
                         "parameters no longer move. Gradients or their squares are too large for float32: "
                         "scale the data down, or take a smaller optimizer.lr. The files written so far stay "

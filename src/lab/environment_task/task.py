@@ -28,6 +28,7 @@ from lab.environment_task.schedule import Schedule
 from lab.environment_task.step_record import StepRecord, check_optimizer
 from lab.machine.seeding import generator_for, seed_for
 from lab.machine.stop_signals import stop_requested
+from lab.runs.one_run.diverged import DivergedError
 from lab.runs.one_run.random_state import seed_everything
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.selection import check_selection
@@ -122,7 +123,7 @@ class EnvironmentTask:
             ``trainer.stop_at_loss`` is reached.
 
         Raises:
-            UserError: a risk, a penalty or a parameter is not finite.
+            DivergedError: a risk, a penalty or a parameter is not finite.
             Interrupted: a signal asked to stop between two steps. The next call does the rest of the epoch.
         """
         self.model.train()
@@ -131,7 +132,7 @@ class EnvironmentTask:
         seen = begun.seen
         lr = self.optimizer.param_groups[0]["lr"]
         if lr > torch.finfo(torch.float32).max:
-            raise UserError(
+            raise DivergedError(
                 f"training diverged: the learning rate is {lr:g}, which is too large for float32. Take a "
                 "smaller optimizer.lr or trainer.lr_decay. The files written so far stay as they are"
             )
@@ -205,7 +206,7 @@ class EnvironmentTask:
         """Measure risk and accuracy on every split, and the metrics of method and model.
 
         Raises:
-            UserError: a number in the state of the optimizer is not finite.
+            DivergedError: a number in the state of the optimizer is not finite.
         """
         check_optimizer(self.optimizer, self.step)
         metrics: Metrics = {}

@@ -43,7 +43,7 @@ class Record:
     Attributes:
         folder: the path by which the run was found.
         state: ``done``, ``running`` (a process has locked the folder), ``stopped`` (the same command
-            continues), ``failed`` (by its own fault) or ``damaged``.
+            continues), ``failed`` (it diverged) or ``damaged``.
         message: the reason why it failed or is damaged, or the warning of its summary.
         command: the command that repeats the run; None if it was not recorded yet.
         keys: every dotted key of its config, the experiment, the method, and the origin of the numbers.

@@ -19,6 +19,7 @@ from lab.experiments.distillation.options import OptimizerOptions, TeachingOptio
 from lab.experiments.distillation.problem import Problem
 from lab.experiments.distillation.split import Split
 from lab.experiments.distillation.unroll import train, unroll
+from lab.runs.one_run.diverged import DivergedError
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.task import Metrics
 
@@ -140,7 +141,7 @@ class DistillationTask:
         gradients = [p.grad for p in self.teacher.parameters() if p.grad is not None]
         norm = float(torch.stack([gradient.square().sum() for gradient in gradients]).sum().sqrt())
         if not math.isfinite(norm):
-            raise UserError(
+            raise DivergedError(
                 f"the meta-gradient is not finite at meta-step {self.step // self.student_steps + 1}: "
                 "choose a smaller inner.lr, teaching.weight or teaching.n_inner"
             )

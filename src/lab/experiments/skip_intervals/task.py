@@ -19,6 +19,7 @@ from lab.experiments.skip_intervals.schedules import Exploration, ScheduledSampl
 from lab.experiments.skip_intervals.strip import png, strip
 from lab.experiments.skip_intervals.trajectories import Trajectories
 from lab.experiments.skip_intervals.unrolling import unrolled
+from lab.runs.one_run.diverged import DivergedError
 from lab.runs.one_run.run_options import RunOptions
 from lab.runs.one_run.task import Metrics
 
@@ -99,7 +100,7 @@ class SkipIntervalsTask:
             number of frames per call in this epoch.
 
         Raises:
-            UserError: the loss is no longer finite.
+            DivergedError: the loss is no longer finite.
         """
         self.model.train()
         total, frames, before = 0.0, 0, self.evaluations
@@ -130,7 +131,7 @@ class SkipIntervalsTask:
             self.evaluations += seen.evaluations
             frames += seen.frames
         if not math.isfinite(total):
-            raise UserError(
+            raise DivergedError(
                 f"the loss is not finite between steps {self.step - self.steps_per_epoch} and {self.step}: "
                 "choose a smaller stages.lr"
             )

@@ -18,6 +18,7 @@ from lab.files.atomic import cannot_write, write_atomically, write_json, write_t
 from lab.files.locked import lock
 from lab.files.sealed import save_sealed
 from lab.runs.one_run import run_files
+from lab.runs.one_run.diverged import DivergedError
 
 
 class RunDirectory:
@@ -73,16 +74,15 @@ class RunDirectory:
 
     @contextmanager
     def failure_kept(self) -> Iterator[None]:
-        """Keep the message of a run that failed by its own fault (it diverged), until the run succeeds."""
+        """Keep the message of a run that diverged, until the run succeeds.
+
+        Any other error, such as a damaged file, leaves no message: the run is tried again.
+        """
         note = self.path / run_files.FAILED
         try:
             yield
-        except UserError as error:
-            if (
-                self.writes
-                and (self.path / run_files.CONFIG).exists()
-                and not isinstance(error.__cause__, OSError)
-            ):
+        except DivergedError as error:
+            if self.writes:
                 write_text(note, f"{error}\n")
             raise
         if self.writes:
@@ -165,16 +165,25 @@ class RunDirectory:
         """Remove the evaluations that the checkpoint does not count, and return the others.
 
         The process can end between an evaluation and its checkpoint. That evaluation is then made again.
+        Every evaluation is followed by a checkpoint, so a kill before the first one leaves one evaluation.
 
         Raises:
-            UserError: evaluations that the checkpoint counts are missing, or were changed.
+            UserError: evaluations that the checkpoint counts are missing, or were changed; or there are
+                several evaluations, and the checkpoint is missing.
         """
         path = self.path / run_files.METRICS
         kept = 0 if checkpoint is None else checkpoint["n_evaluations"]
         sha256 = None if checkpoint is None else checkpoint.get("metrics_sha256")
         evaluations = run_files.read_metrics(self.path, kept, sha256)
         lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        if checkpoint is None and len(lines) > 1:
+            raise UserError(
+                f"{self.path / run_files.CHECKPOINT} is missing, and {path.name} holds {len(lines)} "
+                f"evaluations that the run could not continue from: {run_files.remedy(self.path)}"
+            )
         if len(lines) > kept and self.writes:
+            if checkpoint is None:
+                print(f"{self.path} has an evaluation and no checkpoint: the run starts over")
             write_text(path, "".join(lines[:kept]))
         return evaluations
 

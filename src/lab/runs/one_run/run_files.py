@@ -31,7 +31,7 @@ LOG = "log.txt"
 """The file in a run folder that holds the output of a run in a worker."""
 
 FAILED = "failed.txt"
-"""The file in a run folder that holds the message of a run that failed by its own fault."""
+"""The file in a run folder that holds the message of a run that diverged."""
 
 _OF_A_CHECKPOINT = {"random": dict, "epoch": int, "n_evaluations": int, "wall_seconds": float}
 

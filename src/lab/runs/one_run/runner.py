@@ -19,6 +19,7 @@ from lab.machine.seeding import seed_for
 from lab.machine.stop_signals import Stopped, finish_first, stop_requested
 from lab.machine.subnormals import subnormals_are_zero
 from lab.runs.one_run.device import choose_device, peak_memory_mb
+from lab.runs.one_run.diverged import DivergedError
 from lab.runs.one_run.loggers import Logger, make_logger
 from lab.runs.one_run.metrics import with_every_metric
 from lab.runs.one_run.movement import nothing_moved, weights_sha256
@@ -95,7 +96,7 @@ def _limits_of_numbers_explained() -> Iterator[None]:
         yield
     except (MemoryError, RuntimeError) as error:
         if "without overflow" in str(error):
-            raise UserError(
+            raise DivergedError(
                 f"training diverged: a step multiplies by a number that is too large for float32 ({error}). "
                 "Take a smaller optimizer.lr. The files written so far stay as they are"
             ) from error

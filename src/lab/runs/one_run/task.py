@@ -70,7 +70,7 @@ class Task(Protocol):
         epoch ends.
 
         Raises:
-            UserError: training diverged.
+            DivergedError: training diverged.
             Interrupted: asked to stop.
         """
 

@@ -16,9 +16,8 @@ from lab.configuration.command_line import print_error, readable
 from lab.configuration.compose import combinations, command_of, compose_config, compose_run, tuned_settings
 from lab.configuration.overrides import key_of
 from lab.configuration.resolve import resolve, run_name
-from lab.files.atomic import write_text
 from lab.files.locked import lock
-from lab.runs.one_run.run_files import FAILED, LOG
+from lab.runs.one_run.run_files import LOG
 from lab.runs.one_run.runner import run
 from lab.runs.pool.job import Job
 from lab.runs.pool.jobs import WorkersOrCluster, run_jobs
@@ -95,25 +94,21 @@ def train(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[s
 
 
 def attempt(overrides: Sequence[str], folder: Path, sweep: bool = False) -> dict[str, Any] | str:
-    """Make a run as ``train`` does; a run that fails by its own fault (it diverged) returns its message.
+    """Make a run as ``train`` does; a run that fails returns its message, so that other runs go on.
 
-    The message is also kept in the file ``FAILED``.
+    Only a run that diverged keeps its message (``DivergedError``).
 
     Raises:
         HydraException: an override does not fit the config.
-        UserError: an error that is not the fault of the run, for example a full disk.
+        UserError: an error of the system, for example a full disk.
     """
-    note = folder / FAILED
     try:
-        summary = train(overrides, folder, sweep)
+        return train(overrides, folder, sweep)
     except UserError as error:
         if isinstance(error.__cause__, OSError):
             raise
-        write_text(note, f"{error}\n")
         print_error(str(error))  # Into its log.
         return str(error)
-    note.unlink(missing_ok=True)
-    return summary
 
 
 def attempt_whatever_happens(overrides: Sequence[str], folder: Path) -> dict[str, Any] | str:
@@ -122,7 +117,7 @@ def attempt_whatever_happens(overrides: Sequence[str], folder: Path) -> dict[str
     The traceback of the defect is printed. The same command tries the run again.
 
     Raises:
-        UserError, OSError: an error that is not the fault of the run, for example a full disk.
+        UserError, OSError: an error of the system, for example a full disk.
     """
     try:
         return attempt(overrides, folder, sweep=True)
