@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ilc.errors import UserError
@@ -22,6 +22,29 @@ DATA = (".csv", ".npz", ".pt")
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _MARKER = re.compile(r"(<{7}|={7}|>{7}|\|{7})( |$)")
 """A line that git writes into a file after a conflict."""
+
+
+def read_listed(folder: Path, path: Path) -> bytes | None:
+    """Read a file below a folder, and check it if the folder's ``SHA256SUMS`` lists it; None if it is gone.
+
+    If the list has several lines for the file, as after a conflict or a kill, the file may fit any of them.
+
+    Raises:
+        UserError: the file was changed or cannot be read, or the list is damaged.
+    """
+    if not path.exists():
+        return None
+    try:
+        with locked(folder):  # Nobody writes the file and the list meanwhile.
+            content = path.read_bytes()
+            listed = _read(folder, strict=False).get(_name(folder, path) or "")
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be used ({error.strerror or error}): put back the committed file, or remove it"
+        ) from error
+    if listed is not None and hashlib.sha256(content).hexdigest() not in listed:
+        raise UserError(_does_not_fit(folder, path, "was changed"))
+    return content
 
 
 def check(folder: Path) -> int:
@@ -43,10 +66,7 @@ def check(folder: Path) -> int:
     if wrong:
         path = min(wrong)
         more = f" (other files that do not fit it: {len(wrong) - 1})" if len(wrong) > 1 else ""
-        raise UserError(
-            f"{folder / path} {wrong[path]}, according to {folder / SUMS}{more}: put back the committed "
-            f"file. If the file is right as it is, run python scripts/checksums.py {folder / path}"
-        )
+        raise UserError(_does_not_fit(folder, folder / path, wrong[path], more))
     return len(there)
 
 
@@ -63,6 +83,22 @@ def refresh(folder: Path, paths: Iterable[Path]) -> None:
         list_again(folder, paths)
 
 
+def list_beforehand(folder: Path, contents: Mapping[Path, bytes]) -> None:
+    """Add the hashes that listed files are about to get, for a caller that has locked the folder already.
+
+    If the caller is killed before it calls ``list_again``, the list has the old and the new hash of a file,
+    so ``read_listed`` takes whichever of the two is there.
+    """
+    listed = _read(folder, strict=False)
+    lines = sum(map(len, listed.values()))
+    for path, content in contents.items():
+        name = _name(folder, path) or ""
+        if name in listed:
+            listed[name].add(hashlib.sha256(content).hexdigest())
+    if sum(map(len, listed.values())) > lines:
+        _write(folder, listed)
+
+
 def list_again(folder: Path, paths: Iterable[Path]) -> None:
     """Do the same as ``refresh``, for a caller that has locked the folder already."""
     listed = _read(folder, strict=False)
@@ -76,14 +112,31 @@ def list_again(folder: Path, paths: Iterable[Path]) -> None:
         if len(own) > 1 and (folder / name).exists():  # Both sides of a conflict: the file itself decides.
             listed[name] = own & {_sha256(folder / name)} or own
     if listed != before or not (folder / SUMS).exists():
-        lines = [f"{digest}  {name}\n" for name in sorted(listed) for digest in sorted(listed[name])]
-        write_text(folder / SUMS, "".join(lines))
+        _write(folder, listed)
+
+
+def _write(folder: Path, listed: Mapping[str, Iterable[str]]) -> None:
+    lines = [f"{digest}  {name}\n" for name in sorted(listed) for digest in sorted(listed[name])]
+    write_text(folder / SUMS, "".join(lines))
+
+
+def _does_not_fit(folder: Path, path: Path, how: str, more: str = "") -> str:
+    return (
+        f"{path} {how}, according to {folder / SUMS}{more}: put back the committed file. If the file is "
+        f"right as it is, run python scripts/checksums.py {path}"
+    )
+
+
+def _name(folder: Path, path: Path) -> str | None:
+    """The path of a file below the folder, as the list has it; None for a file elsewhere."""
+    own, above = path.resolve(), folder.resolve()
+    return own.relative_to(above).as_posix() if own.is_relative_to(above) else None
 
 
 def _named(folder: Path, path: Path, known: Iterable[str]) -> Iterator[str]:
     """The data files that a path names, by path below ``folder``: itself, or all below it for a folder."""
-    if path.resolve().is_relative_to(folder.resolve()):
-        name = path.resolve().relative_to(folder.resolve()).as_posix()
+    name = _name(folder, path)
+    if name is not None:
         if path.suffix in DATA:
             yield name
         elif not path.suffix:

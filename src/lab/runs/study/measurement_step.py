@@ -27,7 +27,7 @@ from ilc.errors import UserError
 from lab.runs.pool.job import Job
 from lab.runs.pool.jobs import WorkersOrCluster, run_jobs
 from lab.runs.pool.jobs_progress import JobsProgress
-from lab.runs.study.committed_rows import as_text, read_rows
+from lab.runs.study.committed_rows import as_text, read_rows, say_what_goes
 from lab.runs.study.step import ResultPath
 
 PART = "part"
@@ -104,13 +104,15 @@ class MeasurementStep:
                 if paths:
                     contents[results / file] = list(paths.values())[-1].read_bytes()
                 continue
-            there = read_rows(results / file)
+            there = read_rows(results / file, results)
             if there is not None and PART not in there and len(kept) < len(parts):
                 continue  # It holds all parts, without their names. So it stays as it is.
             table = self._table(paths, kept, there, list(parts))
             if table is None and unfinished:
                 table = pd.DataFrame(columns=[PART])
             if table is not None:
+                if there is not None and PART in there:
+                    say_what_goes(results / file, int((~there[PART].isin(list(parts))).sum()), "parts")
                 contents[results / file] = table.to_csv(index=False).encode()
         return contents
 
@@ -146,7 +148,7 @@ class MeasurementStep:
 
         If every file exists and no table names its parts, these are all parts.
         """
-        tables = [read_rows(results / file) for file in self.makes if file.endswith(".csv")]
+        tables = [read_rows(results / file, results) for file in self.makes if file.endswith(".csv")]
         there = [table for table in tables if table is not None]
         if len(parts) > 1 and any(PART in table for table in there):
             return {name for table in there if PART in table for name in table[PART]}

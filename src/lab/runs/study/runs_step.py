@@ -14,7 +14,8 @@ from ilc.errors import UserError
 from lab.configuration.compose import command_of, compose_run
 from lab.configuration.resolve import run_name
 from lab.files.stopped_column import DIVERGED, PENDING, STOPPED
-from lab.runs.one_run.run_files import FAILED, LOG
+from lab.runs.one_run.diverged import divergence
+from lab.runs.one_run.run_files import LOG
 from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.committed_rows import joined_files, read_run_rows, settled
@@ -89,18 +90,20 @@ class RunsStep:
         runs = self.runs(folder)
         committed = self._committed(runs, results)
         done = [run for run in runs if (run / "done").exists()]
-        failed = {run: (run / FAILED).read_text().strip() for run in runs if (run / FAILED).exists()}
-        if not self.may_diverge:
-            failed = {}
+        messages = {run: divergence(run) for run in runs if self.may_diverge and run not in done}
+        failed = {run: message for run, message in messages.items() if message is not None}
         # If a run was made here and is committed too, its row comes from here.
         elsewhere = {run: key for run, key in committed.items() if run not in {*done, *failed}}
         if not (done or failed or elsewhere or unfinished):
             return {}
+        there = read_run_rows(results / self.files[0], results, "command")
         missing = [own for run, own in runs.items() if run not in {*done, *failed, *elsewhere}]
         return joined_files(
             export_runs(done, self.columns, failed) if done or failed else (pd.DataFrame(), pd.DataFrame()),
             results / self.to,
+            results,
             elsewhere.values(),
+            {*map(run_key, runs.values()), *_named(there, runs)},
             self.columns,
             self.curves,
             self.float_format,
@@ -108,7 +111,7 @@ class RunsStep:
         )
 
     def _is_settled(self, run: Path) -> bool:
-        return (run / "done").exists() or (self.may_diverge and (run / FAILED).exists())
+        return (run / "done").exists() or (self.may_diverge and divergence(run) is not None)
 
     def _missing(self, runs: Mapping[Path, list[str]], results: Path) -> dict[Path, list[str]]:
         """The runs that are neither made here nor in the committed tables."""
@@ -117,18 +120,14 @@ class RunsStep:
 
     def _committed(self, runs: Mapping[Path, list[str]], results: Path) -> dict[Path, str]:
         """Run folder -> key of its rows, of the runs that the tables below ``results`` hold."""
-        table = settled(results / self.files[0], self.may_diverge)
+        table = settled(results / self.files[0], results, self.may_diverge)
         if self.curves:  # A run whose curve is missing must be made again.
-            drawn = read_run_rows(results / self.files[1])[RUN]
+            drawn = read_run_rows(results / self.files[1], results)[RUN]
             table = table[table[RUN].isin(drawn) | (table[STOPPED] == DIVERGED)]
-        by_key = {run_key(own): run for run, own in runs.items()}
-        found = {by_key[key]: key for key in table[RUN] if key in by_key}
-        # Two commands with different words may be the same experiment.
-        for key, command in zip(table[RUN], table.command, strict=True):
-            if key not in by_key:
-                run = next(iter(runs)).parents[1] / _name_of(command)
-                if run in runs:
-                    found.setdefault(run, key)
+        exact = {run_key(own) for own in runs.values()}
+        found: dict[Path, str] = {}
+        for key, run in sorted(_named(table, runs).items(), key=lambda item: item[0] not in exact):
+            found.setdefault(run, key)
         return found
 
     def _pending(self, missing: Sequence[Sequence[str]]) -> pd.DataFrame:
@@ -149,6 +148,20 @@ def _plan(
         runs.update(plan([*fixed, *own, *WORKER], output))
     check_columns("columns", columns, runs.values())
     return runs
+
+
+def _named(table: pd.DataFrame, runs: Mapping[Path, list[str]]) -> dict[str, Path]:
+    """Key of a row -> its run folder, of the rows whose run is one of these.
+
+    Two commands with different words may be the same experiment.
+    """
+    by_key = {run_key(own): run for run, own in runs.items()}
+    found = {}
+    for key, command in zip(table[RUN], table.command, strict=True):
+        run = by_key[key] if key in by_key else next(iter(runs)).parents[1] / _name_of(command)
+        if run in runs:
+            found[str(key)] = run
+    return found
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 from optuna.trial import TrialState
 
+from lab.files.checksums import read_listed
 from lab.runs.pool.jobs import WorkersOrCluster
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.search.committed_trials import ROW, n_complete, read_trials, take_over
@@ -55,7 +56,7 @@ class SearchStep:
         """The number of complete trials and of wanted trials; a failed trial does not count."""
         counts = [
             (
-                min(n_complete(definition, own, results / table_path(definition)), definition.trials),
+                min(n_complete(definition, own, _committed(definition, results)), definition.trials),
                 definition.trials,
             )
             for definition, own in self._searches(folder)
@@ -68,7 +69,7 @@ class SearchStep:
     ) -> list[str]:
         """Do the missing trials. It is an error if too many trials of a search fail."""
         for definition, own in self._searches(folder):
-            table = results / table_path(definition)
+            table = _committed(definition, results)
             if n_complete(definition, own, table) < definition.trials:
                 take_over(definition, own, table)
                 search(definition, own, workers, progress)
@@ -81,7 +82,7 @@ class SearchStep:
         trained: list[Path] = []
         kept: set[str] = set()
         for definition, own in self._searches(folder):
-            table = results / table_path(definition)
+            table = _committed(definition, results)
             kept |= {run_key(overrides_in(row["command"])) for row in read_trials(definition, table)}
             if (own / STORAGE).exists():
                 take_over(definition, own, table)
@@ -101,7 +102,9 @@ class SearchStep:
             tables = export_runs(trained, self.columns) if trained else (pd.DataFrame(), pd.DataFrame())
             made = set() if tables[0].empty else set(tables[0][RUN])
             prefix = results / self.to
-            contents |= joined_files(tables, prefix, kept - made, self.columns, self.curves)
+            contents |= joined_files(
+                tables, prefix, results, kept - made, kept | made, self.columns, self.curves
+            )
         return contents
 
     def _searches(self, folder: Path) -> list[tuple[SearchDefinition, Path]]:
@@ -110,3 +113,14 @@ class SearchStep:
     @cached_property
     def _definitions(self) -> list[SearchDefinition]:
         return [definition for name in self.names for definition in load_definitions(name)]
+
+
+def _committed(definition: SearchDefinition, results: Path) -> Path:
+    """The path of the table of trials, after a check that it is the one that ``SHA256SUMS`` lists.
+
+    Raises:
+        UserError: the table was changed.
+    """
+    table = results / table_path(definition)
+    read_listed(results, table)
+    return table

@@ -11,7 +11,7 @@ import pandas as pd
 from ilc.errors import UserError
 from lab.configuration.resolve import METHOD_KEYS, method_of
 from lab.files.atomic import check_file_path, write_atomically
-from lab.files.checksums import SUMS, list_again
+from lab.files.checksums import SUMS, list_again, list_beforehand
 from lab.files.locked import locked
 from lab.files.stopped_column import DIVERGED, STOPPED
 from lab.runs.one_run.run_files import (
@@ -56,9 +56,11 @@ def export_runs(
         own = _identity(folder, list(columns))
         runs.append({**own, STOPPED: DIVERGED, "error": error, **_origin(folder)})
     order = [key for key in row_order(columns) if any(key in row for row in runs)]
+    # If no run has an evaluation, because all diverged, the table of curves still has its columns.
+    empty = pd.DataFrame(columns=[*order, RUN, "step"])
     return (
         pd.DataFrame(runs).sort_values(order, ignore_index=True),
-        pd.DataFrame(curves).sort_values([*order, "step"], ignore_index=True),
+        pd.DataFrame(curves).sort_values([*order, "step"], ignore_index=True) if curves else empty,
     )
 
 
@@ -118,6 +120,8 @@ def write_files(files: Mapping[Path, bytes]) -> list[Path]:
 def write_results_files(files: Mapping[Path, bytes], results: Path) -> list[Path]:
     """Write files as ``write_files`` does, and list the hashes of those below ``results`` in ``SHA256SUMS``.
 
+    A kill at any moment leaves files that ``read_listed`` takes.
+
     Raises:
         UserError: a file cannot be written, or the list is damaged.
     """
@@ -125,6 +129,7 @@ def write_results_files(files: Mapping[Path, bytes], results: Path) -> list[Path
         return write_files(files)
     check_file_path(results / SUMS)
     with locked(results):
+        list_beforehand(results, files)
         paths = write_files(files)
         list_again(results, paths)
     return paths

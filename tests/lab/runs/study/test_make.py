@@ -44,6 +44,16 @@ steps:
       names: [{search}]
       to: toy/trials
 """
+WRONG = """
+about: Runs that may diverge, and one with a wrong option
+cost: seconds
+steps:
+  - runs:
+      fixed: [experiment=spirals, {tiny}]
+      overrides: [["aggregator=mean", "dataset.n_environments=0,2"]]
+      to: toy/wrong
+      may_diverge: true
+"""
 SEARCH = """
 fixed: [experiment=spirals, aggregator=mean, {tiny}]
 space: {{optimizer.lr: {{choice: [1.0e-3, 1.0e-2]}}}}
@@ -192,3 +202,18 @@ def test_runs_that_may_diverge_are_rows_without_metrics_and_others_are_an_error(
     assert len(pd.read_csv(results / "toy" / "trials_runs.csv")) == 2
     assert len(pd.read_csv(results / "toy" / "trials_curves.csv")) == 6
     assert "lr:" in (results / "spirals" / "search" / "toy_search.yaml").read_text()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_wrong_option_is_named_and_tried_again_also_where_runs_may_diverge(
+    tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    options = ", ".join(option for option in tiny if option != "logger=none")
+    path, out, results = tmp_path / "wrong.yaml", tmp_path / "out", tmp_path / "results"
+    path.write_text(WRONG.format(tiny=options))
+    study = load_study(str(path))
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"1 of 2 jobs failed:\n.*n_environments.*\(log: .*log.txt\)"):
+            make_study(study, out, results, 1)
+        assert len(pd.read_csv(results / "toy" / "wrong_runs.csv")) == 1
+    assert not list(out.rglob("failed.txt"))

@@ -14,11 +14,13 @@ import yaml
 
 from ilc.errors import UserError
 from lab.configuration.compose import command_of, compose_experiment
+from lab.files.checksums import SUMS, check, refresh
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study import make as make_module
 from lab.runs.study import runs_step
 from lab.runs.study.make import make_study, write_results
 from lab.runs.study.study_file import Study, load_study
+from lab.runs.tables import export as export_module
 from lab.runs.tables.run_key import overrides_in, run_key
 
 STUDY = """
@@ -107,13 +109,19 @@ def export(own: Study, folder: str = "nowhere") -> None:
     write_results(own, Path(folder), Path("results"))
 
 
+def change(path: Path, text: str) -> None:
+    """Change a committed file on purpose, as ``scripts/checksums.py`` then lists it."""
+    path.write_text(text)
+    refresh(Path("results"), [path])
+
+
 def drop(*rows: int) -> list[str]:
     """Remove rows of the table of runs, counted from 0, and their curves; return the keys that are left."""
     lines = RUNS.read_text().splitlines(keepends=True)
     gone = {keys()[row] for row in rows}
-    RUNS.write_text("".join(line for i, line in enumerate(lines) if i - 1 not in rows))
+    change(RUNS, "".join(line for i, line in enumerate(lines) if i - 1 not in rows))
     curves = CURVES.read_text().splitlines(keepends=True)
-    CURVES.write_text("".join(line for line in curves if not gone & set(line.split(","))))
+    change(CURVES, "".join(line for line in curves if not gone & set(line.split(","))))
     return keys()
 
 
@@ -128,7 +136,7 @@ def committed(runner: Runner) -> Runner:
     assert runner.seeds_and_rates == ["seed=10", "seed=9", "optimizer.lr=0.001", "optimizer.lr=1e+30"]
     for path in (RUNS, CURVES):
         assert ",0.333" in path.read_text()
-        path.write_text(path.read_text().replace(",0.333", ",0.33300"))
+        change(path, path.read_text().replace(",0.333", ",0.33300"))
     runner.made.clear()
     return runner
 
@@ -282,6 +290,91 @@ def test_a_failed_run_is_done_where_runs_may_diverge(runner: Runner) -> None:
     assert (pd.read_csv(RUNS).stopped == "the last epoch").all()
 
 
+def test_the_message_of_another_failure_does_not_settle_a_run(runner: Runner) -> None:
+    """Earlier versions kept the message of every failure; a damaged file became a row of a diverged run."""
+    do(study(may_diverge=True), "first")
+    (run,) = [path for path in Path("first").rglob("done") if "seed9" in str(path)]
+    run.unlink()
+    (run.parent / "failed.txt").write_text("checkpoint.pt is damaged: put back a copy\n")
+    shutil.rmtree("results")
+    runner.made.clear()
+    do(study(may_diverge=True), "first")
+    assert runner.seeds_and_rates == ["seed=9"]
+    assert (pd.read_csv(RUNS).stopped == "the last epoch").all()
+
+
+@pytest.mark.parametrize("unfinished", [False, True])
+def test_tables_are_written_if_all_runs_so_far_diverged(unfinished: bool, runner: Runner) -> None:
+    runner.fails = lambda command: True
+    do(study(unfinished, may_diverge=True), "first")
+    assert (pd.read_csv(RUNS).stopped == "failed").all()
+    assert len(pd.read_csv(RUNS)) == 4
+    assert pd.read_csv(CURVES).columns.tolist()[-2:] == ["run", "step"]
+
+
+@pytest.mark.parametrize("path", [RUNS, CURVES])
+def test_a_number_that_was_changed_is_not_taken_nor_listed(path: Path, committed: Runner) -> None:
+    before = (RUNS.parents[1] / SUMS).read_bytes()
+    path.write_text(path.read_text().replace("0.33300", "0.66600"))
+    wrong = path.read_bytes()
+    for call in (do, export):
+        with pytest.raises(UserError) as error:
+            call(study(), "fresh")
+        said = str(error.value)
+        assert said.startswith(f"{path} was changed, according to ") and "\n" not in said
+        assert said.endswith(f"run python scripts/checksums.py {path}")
+    assert path.read_bytes() == wrong
+    assert (RUNS.parents[1] / SUMS).read_bytes() == before
+    assert not committed.made
+    refresh(Path("results"), [path])  # On purpose, as the message says.
+    do(study(), "fresh")
+    assert path.read_bytes() == wrong and not committed.made
+
+
+def test_killed_between_a_table_and_its_hash_a_study_goes_on(
+    committed: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(export_module, "list_again", lambda *arguments: pytest.fail("killed"))
+        with pytest.raises(pytest.fail.Exception):
+            do(study(), "fresh")
+    assert len(pd.read_csv(RUNS)) == 4
+    with pytest.raises(UserError, match="was changed"):
+        check(Path("results"))
+    do(study(), "elsewhere")
+    assert len(committed.made) == 1
+    assert check(Path("results")) == 2
+
+
+def test_rows_that_the_study_no_longer_names_go_with_a_word(
+    committed: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = study()
+    capsys.readouterr()
+    export(own)
+    assert "removed" not in capsys.readouterr().out
+    path = Path("four.yaml")
+    path.write_text(path.read_text().replace("seed=10,9", "seed=10"))
+    own = load_study(str(path))
+    export(own)
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if "removed" in line] == [
+        f"{RUNS}: 1 row is removed, of runs that the study no longer names",
+        f"{CURVES}: 2 rows are removed, of runs that the study no longer names",
+    ]
+    assert len(pd.read_csv(RUNS)) == 3
+    export(own)
+    assert "removed" not in capsys.readouterr().out
+    # A row that is only pending is no loss.
+    path.write_text(path.read_text().replace("unfinished: false", "unfinished: true").replace("10", "10,8"))
+    export(load_study(str(path)))
+    path.write_text(path.read_text().replace("10,8", "10"))
+    export(load_study(str(path)))
+    assert "removed" not in capsys.readouterr().out
+    assert len(pd.read_csv(RUNS)) == 3
+
+
 def test_the_same_experiment_in_other_words_is_done(committed: Runner) -> None:
     table = pd.read_csv(RUNS, dtype=str, keep_default_na=False)
     hidden_layers = compose_experiment(overrides_in(table.command[0]))["model"]["hidden_layers"]
@@ -289,7 +382,7 @@ def test_the_same_experiment_in_other_words_is_done(committed: Runner) -> None:
     key = run_key(overrides_in(command))
     assert key != table.run[0]
     for path in (RUNS, CURVES):
-        path.write_text(path.read_text().replace(table.command[0], command).replace(table.run[0], key))
+        change(path, path.read_text().replace(table.command[0], command).replace(table.run[0], key))
     before = RUNS.read_bytes(), CURVES.read_bytes()
     do(study(), "fresh")
     assert not committed.made
@@ -301,7 +394,7 @@ def test_words_that_are_another_experiment_are_no_run_of_the_study(committed: Ru
     for command in (f"{table.command[0]} model.hidden_layers=7", "python src/train.py 'broken", "nonsense"):
         key = run_key([command])
         changed = table.replace(table.command[0], command).replace(table.run[0], key)
-        changed.to_csv(RUNS, index=False)
+        change(RUNS, changed.to_csv(index=False))
         assert study().steps[0].count(Path("fresh"), Path("results")) == (3, 4)
     do(study(), "fresh")
     assert len(committed.made) == 1
@@ -310,7 +403,7 @@ def test_words_that_are_another_experiment_are_no_run_of_the_study(committed: Ru
 
 def test_a_run_whose_curve_is_lost_is_made_again(committed: Runner) -> None:
     before = CURVES.read_text().splitlines()
-    CURVES.write_text("\n".join(before[:-2]) + "\n")
+    change(CURVES, "\n".join(before[:-2]) + "\n")
     do(study(), "fresh")
     assert committed.seeds_and_rates == ["seed=10"]
     assert len(pd.read_csv(CURVES)) == 8
@@ -324,7 +417,7 @@ def conflict(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("path", "change", "message"),
+    ("path", "damage", "message"),
     [
         (RUNS, lambda text: "", "No columns"),
         (RUNS, lambda text: text + ",".join("x" * 99), "Expected"),
@@ -351,10 +444,10 @@ def conflict(text: str) -> str:
     ],
 )
 def test_a_damaged_or_foreign_table_is_named_in_one_line(
-    path: Path, change: Callable[[str], str], message: str, committed: Runner
+    path: Path, damage: Callable[[str], str], message: str, committed: Runner
 ) -> None:
     content = path.read_text()
-    path.write_text(change(content))
+    change(path, damage(content))
     before = path.read_bytes()
     for call in (do, export):
         with pytest.raises(UserError) as error:
@@ -369,6 +462,7 @@ def test_a_damaged_or_foreign_table_is_named_in_one_line(
 
 def test_bytes_that_are_no_text_are_named(committed: Runner) -> None:
     RUNS.write_bytes(b"\xff\xfe\x00" * 100)
+    refresh(Path("results"), [RUNS])
     with pytest.raises(UserError, match=f"{RUNS} cannot be used .*put back the committed file"):
         do(study(), "fresh")
 
@@ -414,7 +508,7 @@ def test_parts_whose_rows_are_there_are_not_measured_again(measured: Callable[..
     with pytest.raises(UserError, match="1 of 3 jobs failed"):
         do(measured(fail=True), "first")
     assert sorted(calls()) == ["first", "last", "slow"]
-    VALUES.write_text(VALUES.read_text().replace("0.3,", "0.300,"))
+    change(VALUES, VALUES.read_text().replace("0.3,", "0.300,"))
     before = VALUES.read_text()
     assert measured().steps[0].count(Path("fresh"), Path("results")) == (2, 3)
     do(measured(), "fresh")
@@ -423,11 +517,31 @@ def test_parts_whose_rows_are_there_are_not_measured_again(measured: Callable[..
     assert pd.read_csv(OTHER).columns.tolist() == ["part", "value", "threshold", "more"]
 
 
+def test_parts_that_the_study_no_longer_names_go_with_a_word(
+    measured: Callable[..., Study], capsys: pytest.CaptureFixture[str]
+) -> None:
+    do(measured(), "first")
+    change(VALUES, VALUES.read_text() + "older,3,\nolder,4,\n")
+    capsys.readouterr()
+    do(measured(), "first")
+    said = capsys.readouterr().out
+    assert f"{VALUES}: 2 rows are removed, of parts that the study no longer names\n" in said
+    assert "older" not in VALUES.read_text()
+
+
+def test_a_changed_number_of_a_measurement_is_not_taken(measured: Callable[..., Study]) -> None:
+    do(measured(), "first")
+    VALUES.write_text(VALUES.read_text().replace("0.3,", "0.4,"))
+    for folder in ("first", "second"):
+        with pytest.raises(UserError, match=f"{VALUES} was changed, according to"):
+            do(measured(), folder)
+
+
 def test_missing_parts_take_their_place_among_the_others(measured: Callable[..., Study]) -> None:
     do(measured(), "first")
     calls()
-    OTHER.write_text("part,value,threshold,more\nslow,1,,1\n")
-    VALUES.write_text("part,value,threshold\nlast,2.00,0.5\n")
+    change(OTHER, "part,value,threshold,more\nslow,1,,1\n")
+    change(VALUES, "part,value,threshold\nlast,2.00,0.5\n")
     do(measured(), "second")
     assert calls() == ["first"]
     assert VALUES.read_text().splitlines() == [
@@ -442,7 +556,7 @@ def test_a_table_that_does_not_name_its_parts_is_whole(measured: Callable[..., S
     do(measured(), "first")
     calls()
     for path in (VALUES, OTHER):
-        path.write_text("value\n1\n")
+        change(path, "value\n1\n")
     do(measured(), "second")
     assert calls() == []
     # Some of the parts here are no reason to write it anew.

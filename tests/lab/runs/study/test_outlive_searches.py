@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from ilc.errors import UserError
 from lab.runs.study.make import make_study, write_results
 from lab.runs.study.study_file import Study, load_study
 
@@ -75,6 +76,17 @@ def test_nothing_done_yet(study: Callable[..., Study], capsys: pytest.CaptureFix
 def test_a_finished_study_without_any_trial_has_no_tables(study: Callable[..., Study]) -> None:
     write_results(study(2, unfinished=False), Path("nowhere"), Path("results"))
     assert not Path("results").exists()
+
+
+def test_a_changed_table_of_trials_is_not_taken(study: Callable[..., Study]) -> None:
+    write_results(study(2), Path("nowhere"), Path("results"))
+    changed = TABLE.read_text().replace("\n", ",more\n")
+    TABLE.write_text(changed)
+    for call in (do, lambda own, folder: write_results(own, Path(folder), Path("results"))):
+        with pytest.raises(UserError, match=f"{TABLE} was changed, according to .*SHA256SUMS: put back"):
+            call(study(2), "first")
+    assert TABLE.read_text() == changed
+    assert not folders("first")
 
 
 @pytest.mark.slow
