@@ -59,7 +59,7 @@ def test_all_images(text: str, root: Path) -> None:
     words = f"at 0.4 ({_seeds(seeds[0.4])}), 0.6 and 0.8 (one seed each) the mask fits "
     assert f"{words}{_range(random[random.index.isin(larger, level=0)])} % of the random labels, and" in text
     assert (
-        "its test accuracy is {} %, {} % and {} %. One or two seeds are no verdict.".format(
+        "its test accuracy is {} %, {} % and {} %. One seed is no verdict.".format(
             *(_range(true.loc[threshold]) for threshold in larger)
         )
         in text
