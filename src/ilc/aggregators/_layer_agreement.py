@@ -63,9 +63,11 @@ class LayerAgreement(JointAggregator):
         turned = left.mT @ matrices @ right
         kept, share = turned.mean(0), turned.new_ones(())
         if self.agreement_threshold > 0:
-            there = _more_than_rounding(turned.square().sum(0).sqrt(), turned)
+            rounding = _share_of_rounding(turned)
+            sizes = turned.square().sum(0).sqrt()
+            there = sizes > rounding * sizes.square().sum().sqrt()
             own = turned.flatten(1).norm(dim=1)[:, None, None]
-            votes = turned.sign() * (turned.abs() > _share_of_rounding(turned) * own)
+            votes = turned.sign() * (turned.abs() > rounding * own)
             agrees = votes.sum(0).abs() >= votes_required(len(turned), self.agreement_threshold)
             kept, share = kept * agrees, (agrees & there).sum() / there.sum().clamp_min(1)
         return Combined((left @ kept @ right.mT).view_as(gradients[0]), share.to(kept))
@@ -74,12 +76,6 @@ class LayerAgreement(JointAggregator):
         statistics = GradientStatistics.zeros(gradients[0]).add_(gradients)
         update, share = self._mask.combine(statistics)
         return Combined(update.to(gradients.dtype), share)
-
-
-def _more_than_rounding(sizes: Tensor, turned: Tensor) -> Tensor:
-    """Which components of these sizes ``[out, in]`` are not zero up to the rounding of the rotations."""
-    there: Tensor = sizes > _share_of_rounding(turned) * sizes.square().sum().sqrt()
-    return there
 
 
 def _share_of_rounding(turned: Tensor) -> float:

@@ -23,7 +23,7 @@ FACTOR = -1024.0
 """The factor of the risk in a second pass. A power of two leaves the digits as they are.
 
 It is large because a limit may be far away, and negative because a limit may have one side."""
-_MOST_STEPS = 8
+_STEPS_LEFT, _MOST_STEPS = "steps in which the backward pass is examined", 8
 
 
 def rows_scale(
@@ -53,13 +53,14 @@ def what_bends_gradients(
     The answer holds for the model and the loss function as they are, once every parameter has had a gradient
     other than zero, or after the eighth step.
     """
-    known: list[bool] = findings(model, loss_fn).setdefault(NOT_LINEAR, [])
-    if losses and len(known) < _MOST_STEPS and not any(known):
+    known = findings(model, loss_fn)
+    left = known.setdefault(_STEPS_LEFT, _MOST_STEPS)
+    if losses and left:
         parameters = list(trainable_parameters(model).values())
         plain, scaled = (
             differentiated_all(factor * losses[0], parameters, create_graph=False) for factor in (1.0, FACTOR)
         )
-        known.append(not scales(plain, scaled, Tolerance.of_pass(parameters)))
-        if all(bool(gradient.any()) for gradient in plain):
-            known.extend(known[-1:] * _MOST_STEPS)
-    return NOT_LINEAR if any(known) else None
+        known[NOT_LINEAR] = not scales(plain, scaled, Tolerance.of_pass(parameters))
+        sure = known[NOT_LINEAR] or all(bool(gradient.any()) for gradient in plain)
+        known[_STEPS_LEFT] = 0 if sure else left - 1
+    return NOT_LINEAR if known.get(NOT_LINEAR) else None

@@ -85,8 +85,7 @@ def joint_loss_gradients(
         with HooksInPass() as hooks:
             graphs, risks, penalties = _one_by_one(model, loss_fn, inputs, targets)
         losses = torch.stack([widened(graph) for graph in graphs]) if graphs else risks
-        acts = hooks.found or what_acts_on_gradients(model)
-        acts = acts or what_bends_gradients(model, loss_fn, graphs)
+        acts = hooks.found or what_acts_on_gradients(model) or what_bends_gradients(model, loss_fn, graphs)
         # Whatever acts on gradients gets that of each environment, and not a weighted one.
         if (narrow or acts or not aggregator.needs_rows) and graphs:
             losses = losses.detach().requires_grad_()
