@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from ilc.aggregators import GradientStatistics
-
-_OF_SIZE: dict[str, Callable[[Tensor], Tensor]] = {
-    "log_sum": torch.log,
-    "square_sum": torch.square,
-    "magnitude_sum": torch.abs,
-}
-"""What a sum on request adds for a component of this size. All of them grow with the size."""
+from ilc.aggregators import ON_REQUEST, GradientStatistics
 
 
 class Voters(NamedTuple):
@@ -92,7 +84,8 @@ def wrong_sums_on_request(found: GradientStatistics, voters: Voters, slack: floa
     wrong = []
     for name, value in found.requested.items():
         ours = (value.to_dense() if value.is_sparse else value).to(smallest.dtype)
-        low, high = _OF_SIZE[name](smallest), _OF_SIZE[name](largest)
+        # What these sums add grows with the size of a component.
+        low, high = ON_REQUEST[name](smallest), ON_REQUEST[name](largest)
         spare = slack * torch.maximum(_finite_size(low), _finite_size(high)).sum(0)
         outside = (ours < low.sum(0) - spare) | (ours > high.sum(0) + spare)
         # Beside a gradient that is NaN, a zero may be zero times NaN.
