@@ -39,6 +39,7 @@ class Claim(NamedTuple):
         finding: whether the claim is ours, because no source makes it. It is then counted apart.
         warning: whether a user of the method should know it first.
         reading: what the source leaves open or says in two ways, if the verdict depends on it.
+        table: a Markdown table for numbers that are too many for the sentences of ``ours``; may be empty.
         rule: ``EXPERIMENT/NAME`` of the module with the rule, which ``collect`` enters.
         files: the files below ``results/`` that this module reads, which ``collect`` enters too.
     """
@@ -53,6 +54,7 @@ class Claim(NamedTuple):
     finding: bool = False
     warning: bool = False
     reading: str = ""
+    table: str = ""
     rule: str = ""
     files: tuple[str, ...] = ()
 

@@ -97,4 +97,5 @@ def _block(claim: Claim) -> str:
         ("Rule", f"[`{claim.rule}`]({place}), {dates_of(claim.rule)}."),
     ]
     items = (wrapped(f"- **{name}:** {text}", "  ") for name, text in lines if text)
-    return f"### {claim.short}\n\n" + "\n".join(items) + "\n"
+    table = f"\n{claim.table}" if claim.table else ""
+    return f"### {claim.short}\n\n" + "\n".join(items) + "\n" + table

@@ -40,7 +40,7 @@ def test_every_claim_is_short_and_has_a_number(collected: Collected) -> None:
 
 def test_no_claim_prints_a_missing_number(collected: Collected) -> None:
     for claim in (claim for claims in collected.values() for claim in claims):
-        said = f"{claim.ours} {claim.number} {claim.verdict}"
+        said = f"{claim.ours} {claim.number} {claim.verdict} {claim.table}"
         assert not re.search(r"\b(nan|inf)\b", said), claim.short
 
 
@@ -74,7 +74,9 @@ def test_a_refuted_statement_and_a_finding_have_columns_of_their_own() -> None:
 def test_the_page_says_first_how_verdicts_are_made_and_what_is_negative() -> None:
     holds = Claim("Masks cost much", "b", "", "d", "57 x", "holds", finding=True, warning=True, rule="cost/x")
     fails = Claim("Masks are free", "b", "c", "d", "57 x", "refuted: no", rule="cost/y")
-    good = Claim("Masks exist", "b", "c", "d", "1", "reproduced", thesis="Two masks.", rule="cost/z")
+    good = Claim(
+        "Masks exist", "b", "c", "d", "1", "reproduced", thesis="Two masks.", table="|a|\n", rule="cost/z"
+    )
     text = page({"Toy": [good, fails, holds]})
     places = [
         text.index(words)
@@ -84,6 +86,7 @@ def test_the_page_says_first_how_verdicts_are_made_and_what_is_negative() -> Non
             "- [Masks are free](#masks-are-free): refuted (57 x).",
             "## Toy",
             "### Masks exist",
+            "\n\n|a|\n",
         )
     ]
     assert places == sorted(places)

@@ -22,6 +22,7 @@ from lab.experiments.memorisation.results import (
 )
 from lab.experiments.memorisation.verdicts import CHANCE, in_seeds, limits, verdict, wrong_labels_rule
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.style import data_sources, median_and_range
 
 NAME = "label_noise"
@@ -29,7 +30,7 @@ FALL = 0.03
 """The test accuracy that a run must lose after its highest evaluation so that this counts as a fall.
 
 It is above zero because the highest evaluation is partly high by chance."""
-NAMES = {"mean": "Plain training", "and_mask": "The AND-mask"}
+NAMES = {"mean": "plain training", "and_mask": "AND-mask"}
 
 
 def claims(results: Path) -> list[Claim]:
@@ -52,7 +53,7 @@ def claims(results: Path) -> list[Claim]:
     curves = at_best_rates(curves_of(results, NAME)) if len(runs) else pd.DataFrame()
     if len(runs) == 0 or set(curves.aggregator) != set(NAMES):
         return [open_claim(claim, unfinished)]
-    wrong, test, fall, parts = {}, {}, {}, []
+    wrong, test, fall, rows = {}, {}, {}, []
     for aggregator, name in NAMES.items():
         chosen = curves[curves.aggregator == aggregator]
         fitted, over = (
@@ -63,11 +64,16 @@ def claims(results: Path) -> list[Claim]:
         last, highest = chosen.epoch.max(), over.max(axis="columns")
         wrong[aggregator], test[aggregator] = fitted[last], over[last]
         fall[aggregator] = highest - over[last]
-        parts.append(
-            f"{name} at rate {BEST_RATES[aggregator]:g} fits {median_and_range(wrong[aggregator])} % of the "
-            f"mislabelled part at the end. Its test accuracy in % is {median_and_range(highest)} at its "
-            f"highest evaluation (median epoch {at:g}) and {median_and_range(test[aggregator])} at the end. "
-            f"It falls by {100 * FALL:.0f} points or more in {in_seeds(fall[aggregator] >= FALL)}."
+        rows.append(
+            {
+                "method": name,
+                "learning rate": f"{BEST_RATES[aggregator]:g}",
+                "wrong labels fitted": median_and_range(wrong[aggregator]),
+                "test, highest": median_and_range(highest),
+                "its epoch": f"{at:g}",
+                "test, last epoch": median_and_range(test[aggregator]),
+                f"falls by {100 * FALL:.0f} points": in_seeds(fall[aggregator] >= FALL),
+            }
         )
     masked = curves[curves.aggregator == "and_mask"]
     quarter = pd.cut(masked.epoch, 4, labels=False)
@@ -75,10 +81,11 @@ def claims(results: Path) -> list[Claim]:
     each = ", ".join(f"{100 * mean:.1f}" for mean in quarters)
     rises = masked.groupby(["seed", quarter])["test/accuracy"].mean().unstack().diff(axis="columns")
     steady = (rises.iloc[:, 1:] > 0).all(axis="columns")
-    parts.append(
+    parts = [
         f"The mask's mean test accuracy in the four quarters of the epochs is {each} %. The learning rate "
-        f"falls before the last one. It rises from each quarter to the next in {in_seeds(steady)}."
-    )
+        "falls before the last one. The test accuracy rises from each quarter to the next in "
+        f"{in_seeds(steady)}."
+    ]
     same = runs[(runs.aggregator == "mean") & (runs[RATE] == SAME_RATE["mean"])]
     if len(same):
         parts.append(
@@ -90,9 +97,10 @@ def claims(results: Path) -> list[Claim]:
     shapes = bool((fall["mean"] >= FALL).all() and (fall["and_mask"] < FALL).all() and steady.all())
     return [
         claim._replace(
-            ours=f"{' '.join(parts)} With the mask, the accuracy on the mislabelled part is below chance in "
-            f"{in_seeds(below)}. The numbers are medians and ranges over "
-            f"{seeds_per(curves, ['aggregator'])}. The data are {data_sources(runs)}.",
+            ours="The table has accuracies in %, medians and ranges over "
+            f"{seeds_per(curves, ['aggregator'])}. With the mask, the accuracy on the mislabelled part is "
+            f"below chance in {in_seeds(below)}. {' '.join(parts)} The data are {data_sources(runs)}.",
+            table=as_markdown(pd.DataFrame(rows)),
             number=f"{100 * wrong['and_mask'].median():.1f} % of the wrong labels fitted",
             verdict=verdict(
                 wrong_labels_rule(bool(below.all()), float(apart), shapes),
