@@ -39,3 +39,9 @@ TEENS = ("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "e
 def word(number: int) -> str:
     """A number below twenty as a word, and a larger one in digits."""
     return [*WORDS, *TEENS][number] if number < 20 else str(number)
+
+
+def table_cells(markdown: str) -> list[list[str]]:
+    """The cells of the Markdown tables in a text, row by row, without the lines below their heads."""
+    rows = [line.strip("|").split("|") for line in markdown.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows if not row[0].lstrip(":").startswith("--")]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from docs.page_text import table_cells
 from lab.experiments.spirals.claims import accuracy, robustness
 from lab.experiments.spirals.methods import (
     AND_MASKS,
@@ -80,9 +81,12 @@ def test_as_published(tmp_path: Path) -> None:
     _write(tmp_path, _as_published(), {"AND-mask": 1, "AND-mask + L1": 12, "AND-mask + L2": 13})
     masks, baselines, robust = _claims(tmp_path)
     assert [claim.verdict for claim in (masks, baselines, robust)] == ["reproduced"] * 3
-    assert "AND-mask + L1: 12 of 40 trials, then 3 of 3 seeds" in robust.ours
-    assert "IRM 50.5 (50.0 to 51.0), n = 3" in baselines.ours
-    assert "With 3 revolutions and 93 epochs: no regulariser" in baselines.ours
+    assert ["with 3 revolutions and 93 epochs", "AND-mask + L1", "12 of 40", "3 of 3 seeds"] in table_cells(
+        robust.table
+    )
+    head, *rows = table_cells(baselines.table)
+    assert head == ["method", "with 2 revolutions and 46 epochs", "with 3 revolutions and 93 epochs"]
+    assert rows[-1] == ["IRM", *["50.5 (50.0 to 51.0), n = 3, p = 0.1"] * 2]
     assert all(
         claim.ours.endswith(
             "10 of 10 runs of `spirals_kaiming_methods` are pending. "
@@ -103,9 +107,12 @@ def test_whole_training_is_judged_when_all_its_runs_are_done(tmp_path: Path) -> 
         done = {"seed": range(10, 13), "stopped": "completed", "train/accuracy": 1.0, "test/accuracy": tests}
         pd.DataFrame(done).to_csv(tmp_path / path, index=False)
     masks, baselines, robust = _claims(tmp_path)
-    assert robust.ours.endswith(
-        "AND-mask: 0 of 3 seeds; AND-mask + L1: 3 of 3 seeds; AND-mask + L2: 3 of 3 seeds."
-    )
+    assert robust.ours.endswith("are counted at the last epoch, without this rule.")
+    assert [row[1:] for row in table_cells(robust.table)[-3:]] == [
+        ["AND-mask", "", "0 of 3 seeds"],
+        ["AND-mask + L1", "", "3 of 3 seeds"],
+        ["AND-mask + L2", "", "3 of 3 seeds"],
+    ]
     assert masks.verdict == (
         "in part: reproduced with 2 revolutions and 46 epochs; partly with 2 revolutions and 93 epochs (for "
         "AND-mask + L1 and AND-mask + L2); reproduced with 3 revolutions and 93 epochs"

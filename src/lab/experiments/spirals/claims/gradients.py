@@ -24,6 +24,7 @@ from lab.experiments.spirals.settings import (
     Setting,
 )
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.mean_interval import mean_interval
 from lab.figures.verdicts import FEWEST, at_settings
 
@@ -46,20 +47,22 @@ def rows_at(results: Path, setting: Setting) -> pd.DataFrame:
 
 def _unmasked(rows: Rows) -> Claim:
     """Return the claim on the signals in the plain average gradient, which is the one at threshold 0."""
-    verdicts, parts, numbers = {}, [], []
+    verdicts, lines, numbers = {}, [], []
     for setting, table in rows.items():
         plain = table[(table["mask"] == "and_mask") & (table.agreement_threshold == 0)]
         mechanism, shortcut = plain.mechanism_correlation, plain.shortcut_correlation
         interval, larger = mean_interval(mechanism), int((shortcut > mechanism).sum())
         verdicts[setting.words] = unmasked_rule(larger, len(plain), interval)
         numbers.append(f"{mechanism.mean():.2f} {setting.words}")
-        parts.append(
-            f"{setting.words.capitalize()} the correlation with the shortcuts' gradient is "
-            f"{shortcut.mean():.2f}, and with the mechanism's gradient {mechanism.mean():.2f}, means over "
-            f"n = {len(plain)} networks. The second mean has a 95 % t interval of {interval[0]:.2f} to "
-            f"{interval[1]:.2f}, "
-            f"and the networks range from {mechanism.min():.2f} to {mechanism.max():.2f}. The shortcuts' "
-            f"correlation is the larger one in {larger} of {len(plain)} networks."
+        lines.append(
+            {
+                "setting": setting.words,
+                "shortcuts, mean": f"{shortcut.mean():.2f}",
+                "mechanism, mean": f"{mechanism.mean():.2f}",
+                "its 95 % t interval": f"{interval[0]:.2f} to {interval[1]:.2f}",
+                "mechanism, range": f"{mechanism.min():.2f} to {mechanism.max():.2f}",
+                "shortcuts are larger": f"{larger} of {len(plain)} networks",
+            }
         )
     return Claim(
         short="Shortcuts outweigh the mechanism in untrained gradients",
@@ -68,7 +71,9 @@ def _unmasked(rows: Rows) -> Claim:
         paper="The average gradient has a larger correlation with the shortcuts' gradient than with the "
         "mechanism's.",
         thesis=f"The correlation with the mechanism's gradient is about {THESIS_MECHANISM}.",
-        ours=f"{' '.join(parts)} Networks begin with PyTorch's weights where no others are named.",
+        ours="The table has the correlations of the average gradient with the shortcuts' gradient and with "
+        "the mechanism's. Networks begin with PyTorch's weights where no others are named.",
+        table=as_markdown(pd.DataFrame(lines)),
         number=f"correlation with the mechanism's gradient: {'; '.join(numbers)}",
         reading=LEFT_OPEN,
         verdict=at_settings(verdicts),
@@ -92,7 +97,7 @@ def unmasked_rule(larger: int, n: int, interval: tuple[float, float]) -> str:
 
 
 def _mechanism(rows: Rows) -> Claim:
-    verdicts, parts, numbers = {}, [], []
+    verdicts, lines, numbers = {}, [], []
     for setting, table in rows.items():
         kept, dropped = (
             in_all_networks(table[table["mask"] == mask], "mechanism_correlation")
@@ -104,11 +109,13 @@ def _mechanism(rows: Rows) -> Claim:
             [float(median) for median in kept.median()], float(dropped.iloc[:, 0].median()), rising, n
         )
         numbers.append(f"{kept.iloc[:, -1].median():.2f} at {kept.columns[-1]:g} {setting.words}")
-        parts.append(
-            f"{setting.words.capitalize()} the median correlation with the mechanism's gradient is "
-            f"{ends(kept)} with the AND-mask. It is higher at the second threshold in {rising} of n = {n} "
-            f"networks. With the XOR-mask it is {dropped.iloc[:, 0].median():.2f} at threshold "
-            f"{dropped.columns[0]:g}."
+        lines.append(
+            {
+                "setting": setting.words,
+                **ends(kept, "AND-mask"),
+                "higher at the highest": f"{rising} of {n} networks",
+                "XOR-mask, lowest threshold": at_threshold(dropped, 0),
+            }
         )
     return Claim(
         short="The AND-mask raises the mechanism's part",
@@ -120,9 +127,10 @@ def _mechanism(rows: Rows) -> Claim:
         "of what is left has the mechanism's signal. The XOR-mask brings a sharper decrease of the "
         "correlation with the mechanism's gradient. That the AND-mask raises this correlation is our reading "
         "of figure 3.7.",
-        ours=f"{' '.join(parts)} At all these thresholds each network keeps at least {MIN_COMPONENTS} "
-        "components. They are the lowest and the highest ones of the AND-mask, and the lowest one of the "
-        "XOR-mask.",
+        ours="The table has median correlations with the mechanism's gradient, each with its threshold. "
+        "They are at the lowest and the highest threshold of the AND-mask, and at the lowest one of the "
+        f"XOR-mask, at which each network keeps at least {MIN_COMPONENTS} components.",
+        table=as_markdown(pd.DataFrame(lines)),
         number=f"correlation {'; '.join(numbers)}",
         reading=LEFT_OPEN,
         verdict=at_settings(verdicts),
@@ -155,13 +163,20 @@ def mechanism_rule(medians: list[float], xor: float, rising: int, n: int) -> str
     return "reproduced"
 
 
-def ends(kept: pd.DataFrame) -> str:
-    """Return the medians at the lowest and highest threshold with enough kept components, in words.
+def ends(kept: pd.DataFrame, label: str) -> dict[str, str]:
+    """Return the cells of a table with the medians at the lowest and the highest threshold.
 
     Every network must have enough kept components there.
     """
-    low, high = kept.columns[0], kept.columns[-1]
-    return f"{kept[low].median():.2f} at threshold {low:g} and {kept[high].median():.2f} at {high:g}"
+    return {
+        f"{label}, lowest threshold": at_threshold(kept, 0),
+        f"{label}, highest threshold": at_threshold(kept, -1),
+    }
+
+
+def at_threshold(kept: pd.DataFrame, place: int) -> str:
+    """Return the median in one column, with the threshold of this column."""
+    return f"{kept.iloc[:, place].median():.2f} at {kept.columns[place]:g}"
 
 
 def highest_median(kept: pd.DataFrame) -> tuple[float, float]:

@@ -18,6 +18,7 @@ from lab.experiments.spirals.settings import (
     TWO,
 )
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.style import median_and_range
 from lab.figures.verdicts import at_settings, significant
 
@@ -35,7 +36,7 @@ Counts = dict[str, int]
 
 def claims(results: Path) -> list[Claim]:
     """Return the claim of section 3.1 on L1 and L2, from the weights at every setting."""
-    verdicts, parts, numbers = {}, [], []
+    verdicts, lines, numbers = {}, [], []
     for setting, path in TABLES.items():
         rows = pd.read_csv(results / path)
         after = rows[rows.when == "after"].set_index("seed")
@@ -50,7 +51,7 @@ def claims(results: Path) -> list[Claim]:
         verdicts[setting.words] = weights_rule(smaller, tuned, len(without))
         each = " and ".join(f"{label} in {count} of {len(without)} seeds" for label, count in tuned.items())
         numbers.append(f"{each} {setting.words}")
-        parts.append(_words(setting.words, of, labels, smaller, tuned))
+        lines += _rows(setting.words, of, labels, smaller, tuned)
     return [
         Claim(
             short="L1 and L2 suppress neurons tuned to shortcuts",
@@ -59,8 +60,11 @@ def claims(results: Path) -> list[Claim]:
             paper="The paper names this as the reason why L1 and L2 make the AND-mask robust.",
             ours="We measure the root mean square of the first layer's weights after training, and the "
             "strength of the neurons tuned to shortcuts as a multiple of the strength of the other neurons. "
-            f"The numbers are medians and ranges over seeds. {' '.join(parts)} The counts of a setting are "
-            "compared with a half by sign tests, with Holm's correction.",
+            "The table has medians and ranges over seeds. Its last columns count the seeds with smaller "
+            "weights on the shortcuts and with weaker tuned neurons than without a regulariser. The counts "
+            "of a setting are compared with a half by sign tests, with Holm's correction. Seeds that learn "
+            f"nothing (a training accuracy below {100 * LEARNED:.0f} %) count too.",
+            table=as_markdown(pd.DataFrame(lines)),
             number=f"tuned neurons are weaker with {'; '.join(numbers)}",
             reading=LEFT_OPEN,
             verdict=at_settings(verdicts),
@@ -114,30 +118,26 @@ def _sign_p_value(count: int, n: int) -> float:
     return float(binomtest(count, n).pvalue)
 
 
-def _words(
+def _rows(
     where: str, of: dict[str, pd.DataFrame], labels: dict[str, str], smaller: Counts, tuned: Counts
-) -> str:
+) -> list[dict[str, str]]:
+    """Return the rows of the table for one setting, one for each regulariser."""
     named = {"none": "no regulariser", **labels}
-    each = "; ".join(
-        f"{named[name]}: weights on the mechanism {_range(table.mechanism_rms)}, weights on the shortcuts "
-        f"{_range(table.shortcut_rms)}, strength of tuned neurons {_range(table.tuned_to_shortcuts)}, "
-        f"training accuracy {median_and_range(table['train/accuracy'])} %"
-        for name, table in of.items()
-    )
     n = len(of["none"])
-    weights, neurons = (
-        " and ".join(f"with {label} in {count} of {n} seeds" for label, count in counts.items())
-        for counts in (smaller, tuned)
-    )
-    idle = [
-        f"{count} of {n} seeds with {label} learn nothing, and count here too"
-        for name, label in labels.items()
-        if (count := int((of[name]["train/accuracy"] < LEARNED).sum()))
+    return [
+        {
+            "setting": where,
+            "regulariser": named[name],
+            "weights on the mechanism": _range(table.mechanism_rms),
+            "weights on the shortcuts": _range(table.shortcut_rms),
+            "strength of tuned neurons": _range(table.tuned_to_shortcuts),
+            "training accuracy in %": median_and_range(table["train/accuracy"]),
+            "learn nothing": f"{(table['train/accuracy'] < LEARNED).sum()} of {n}",
+            "smaller weights": f"{smaller[named[name]]} of {n}" if name in labels else "",
+            "weaker neurons": f"{tuned[named[name]]} of {n}" if name in labels else "",
+        }
+        for name, table in of.items()
     ]
-    return (
-        f"{where.capitalize()}: {each}. Compared with no regulariser, the weights on the shortcuts are "
-        f"smaller {weights}. The tuned neurons are weaker {neurons}.{''.join(f' {one}.' for one in idle)}"
-    )
 
 
 def _range(values: pd.Series) -> str:

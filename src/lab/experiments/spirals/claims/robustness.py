@@ -14,13 +14,21 @@ from lab.experiments.spirals.settings import (
     AUTHORS,
     LEFT_OPEN,
     THREE,
+    TWO,
     WHOLE,
     settings_of_methods,
     tests_at,
     trials_at,
 )
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.verdicts import at_settings, significant
+
+ENDED = (
+    f"{AUTHORS.words.capitalize()} and {TWO.with_epochs} a trial ends when all examples are right. "
+    f"{WHOLE.with_epochs.capitalize()} other seeds of the same configurations are counted at the last epoch, "
+    "without this rule."
+)
 
 
 def claims(results: Path) -> list[Claim]:
@@ -31,7 +39,7 @@ def claims(results: Path) -> list[Claim]:
     settings = [setting for setting in settings_of_methods(results) if setting != WHOLE]
     tests = {setting: tests_at(results, setting) for setting in settings}
     names = {label: name for name, label in METHODS.items()}
-    verdicts, parts = {}, []
+    verdicts, rows = {}, []
     for setting in settings:
         perfect = {}
         for label in AND_MASKS:
@@ -39,22 +47,27 @@ def claims(results: Path) -> list[Claim]:
             reached = trials[trials.state == "COMPLETE"]["test/accuracy"] >= PERFECT
             perfect[label] = (int(reached.sum()), len(reached))
         verdicts[setting.words] = robustness_rule(perfect)
-        each = "; ".join(
-            f"{label}: {k} of {n} trials, then {_seeds(tests[setting][label])}"
+        rows += [
+            {
+                "setting": setting.with_epochs,
+                "method": label,
+                "trials": f"{k} of {n}",
+                "new seeds": _seeds(tests[setting][label]),
+            }
             for label, (k, n) in perfect.items()
-        )
-        parts.append(f"{setting.words.capitalize()}, {each}")
-    last = AND_MASKS[-1]
+        ]
+    last, whole = AND_MASKS[-1], _at_the_end(results)
     return [
         Claim(
             short="L1 or L2 makes the AND-mask robust",
             claim="On the spirals the AND-mask is most robust together with L1 or L2.",
             paper="The AND-mask with L1 or L2 has the most robust results overall.",
-            ours=f"We count the trials of each search that reach at least {100 * PERFECT:.0f} % test "
-            f"accuracy, and then the new seeds of the best trial that reach it: {'. '.join(parts)}. The "
+            ours=f"The table counts the trials of each search that reach at least {100 * PERFECT:.0f} % test "
+            "accuracy, and the new seeds of the best trial that reach it. The "
             "verdict compares the trials. A trial that diverges is replaced and not counted. "
             f"{THREE.words.capitalize()} and PyTorch's weights a trial at chance half-way was ended."
-            f"{_at_the_end(results)}",
+            f"{' ' + ENDED if whole else ''}",
+            table=as_markdown(pd.DataFrame(rows + whole)),
             number=f"reaching {100 * PERFECT:.0f} % ({last}): "
             + ", ".join(f"{_seeds(tests[setting][last])} {setting.words}" for setting in settings),
             reading=LEFT_OPEN,
@@ -87,17 +100,15 @@ def robustness_rule(perfect: Mapping[str, tuple[int, int]]) -> str:
     return "undecided: too few perfect trials to tell" if higher else "not reproduced"
 
 
-def _at_the_end(results: Path) -> str:
-    """Return how many seeds are perfect at the end of whole training, as a sentence; empty without runs."""
+def _at_the_end(results: Path) -> list[dict[str, str]]:
+    """Return the rows on how many seeds are perfect at the end of whole training; none without runs."""
     if WHOLE not in settings_of_methods(results):
-        return ""
+        return []
     tests = tests_at(results, WHOLE)
-    each = "; ".join(f"{label}: {_seeds(tests[label])}" for label in AND_MASKS)
-    return (
-        f" {AUTHORS.words.capitalize()} and {WHOLE.words} a trial ends when all examples are right. "
-        f"{WHOLE.words.capitalize()} other seeds without this rule are perfect at the end of {WHOLE.epochs} "
-        f"epochs as follows: {each}."
-    )
+    return [
+        {"setting": WHOLE.with_epochs, "method": label, "trials": "", "new seeds": _seeds(tests[label])}
+        for label in AND_MASKS
+    ]
 
 
 def _seeds(test: pd.Series) -> str:

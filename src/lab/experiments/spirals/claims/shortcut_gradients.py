@@ -13,6 +13,7 @@ from lab.experiments.spirals.settings import LEFT_OPEN, SETTINGS
 from lab.experiments.spirals.unanimous import FEWEST_COMPONENTS, Unanimous, read_unanimous
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
+from lab.figures.markdown_table import as_markdown
 from lab.figures.verdicts import FEWEST, at_settings
 
 ALMOST_ALL = 0.9
@@ -24,7 +25,7 @@ PARTS = {"all": "all parameters", "first layer weights": "the first layer's weig
 
 def claims(results: Path) -> list[Claim]:
     """Return the claim, from the correlations by threshold and from many networks at threshold 1."""
-    verdicts, words, numbers = {}, [], []
+    verdicts, lower, at_one, numbers = {}, [], [], []
     for setting in SETTINGS:
         rows, unanimous = rows_at(results, setting), read_unanimous(results, setting)
         masked = rows[rows["mask"] == "and_mask"]
@@ -34,11 +35,11 @@ def claims(results: Path) -> list[Claim]:
         overall, first = (_falls(kept[name], MOST) for name in PARTS)
         verdicts[setting.words] = shortcut_rule(overall, first, unanimous.larger, unanimous.measured)
         numbers.append(f"{unanimous.larger} of {unanimous.measured} {setting.words}")
-        words.append(
-            f"{setting.words.capitalize()} the median correlation with the shortcuts' gradient is "
-            f"{'; '.join(_over_thresholds(kept[name], label) for name, label in PARTS.items())}. "
-            f"{_at_one(unanimous)}"
-        )
+        where = {"setting": setting.words}
+        lower += [
+            where | {"parameters": label} | _over_thresholds(kept[name]) for name, label in PARTS.items()
+        ]
+        at_one.append(where | _at_one(unanimous))
     return [
         Claim(
             short="The AND-mask suppresses the shortcuts' part",
@@ -46,9 +47,13 @@ def claims(results: Path) -> list[Claim]:
             paper="The AND-mask suppresses most of it.",
             thesis="At a threshold near 1 most of the components that are left contain signal from the "
             "mechanism.",
-            ours=f"{' '.join(words)} Thresholds below 1 are those at which each of ten networks keeps at "
-            f"least {MIN_COMPONENTS} components. A network with fewer than {FEWEST_COMPONENTS} components at "
-            "threshold 1 is left out, because it has no correlation.",
+            ours="The first table has median correlations with the shortcuts' gradient, each with its "
+            "threshold. These thresholds are those at which each of ten networks keeps at "
+            f"least {MIN_COMPONENTS} components. The second table is on threshold 1 and all parameters. "
+            f"There a network that keeps fewer than {FEWEST_COMPONENTS} components is left out of the "
+            "correlations, because it has none. The last columns are over all kept components of all "
+            "networks together, where a few large ones decide.",
+            table=f"{as_markdown(pd.DataFrame(lower))}\n{as_markdown(pd.DataFrame(at_one))}",
             number=f"networks with the mechanism ahead at threshold 1: {', '.join(numbers)}",
             reading=f"which threshold and which parameters are meant, {LEFT_OPEN}",
             verdict=at_settings(verdicts),
@@ -91,25 +96,26 @@ def _falls(kept: pd.DataFrame, share: float = 1.0) -> tuple[int, int]:
     return int((kept.iloc[:, -1] < share * kept.iloc[:, 0]).sum()), len(kept)
 
 
-def _over_thresholds(kept: pd.DataFrame, label: str) -> str:
-    """Return in words how the correlation changes from the lowest to the highest threshold."""
+def _over_thresholds(kept: pd.DataFrame) -> dict[str, str]:
+    """Return the cells on how the correlation changes from the lowest to the highest threshold."""
     (lower, n), (top, height) = _falls(kept), highest_median(kept)
-    between = (
-        f" (the highest median is {height:.3f} at {top:g})"
-        if height > kept.iloc[:, 0].median() and top != float(kept.columns[-1])
-        else ""
-    )
-    return f"{ends(kept)}{between} for {label}, and lower at the second threshold in {lower} of {n} networks"
+    return {
+        **ends(kept, "shortcuts"),
+        "highest median": f"{height:.2f} at {top:g}",
+        "lower at the highest threshold": f"{lower} of {n} networks",
+    }
 
 
-def _at_one(unanimous: Unanimous) -> str:
-    """Return in sentences what is left at threshold 1."""
+def _at_one(unanimous: Unanimous) -> dict[str, str]:
+    """Return the cells on what is left at threshold 1."""
     median, least, most = unanimous.components
     mechanism, shortcut = unanimous.pooled
-    return (
-        f"At threshold 1, for all parameters, {unanimous.n} networks keep {median:g} components in the "
-        f"median ({least} to {most}). The mechanism's correlation is larger than the shortcuts' in "
-        f"{unanimous.larger} of the {unanimous.measured} networks with a correlation; the medians are "
-        f"{unanimous.mechanism:.2f} and {unanimous.shortcut:.2f}. Over all kept components together, where "
-        f"a few large ones decide, the two correlations are {mechanism:.2f} and {shortcut:.2f}."
-    )
+    return {
+        "networks": str(unanimous.n),
+        "kept components": f"{median:g} ({least} to {most})",
+        "mechanism is larger": f"{unanimous.larger} of {unanimous.measured}",
+        "mechanism, median": f"{unanimous.mechanism:.2f}",
+        "shortcuts, median": f"{unanimous.shortcut:.2f}",
+        "mechanism, together": f"{mechanism:.2f}",
+        "shortcuts, together": f"{shortcut:.2f}",
+    }
