@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from docs.page_text import table_cells
 from lab.experiments.theory import patchwork as network
 from lab.experiments.theory.claims import masked_descent, patchwork, propositions, solutions
 from lab.experiments.theory.solutions import PAPER_SIZE, SMALL
@@ -88,7 +89,9 @@ def test_all_problems_decide_by_their_worst_pairs(
     regression, scores = solutions.claims(tmp_path)
     assert regression.verdict == "reproduced"
     assert scores.kind == kind
-    assert "(threshold 0.9)" in scores.ours
+    head, *rows = table_cells(scores.table)
+    assert head[:4] == ["problem", "threshold", "damping 0.001", "damping 0.1"]
+    assert {row[1] for row in rows} == {"0.9"}
 
 
 def test_only_problems_of_about_equal_training_risk_decide(tmp_path: Path) -> None:

@@ -19,10 +19,14 @@ from lab.experiments.coinrun.finalists import (
 from lab.experiments.coinrun.trials import CUT, PAPER_BEST, TOP, TRIAL, UNMASKED, counts, read_trials
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
+from lab.figures.markdown_table import as_markdown
 from lab.figures.verdicts import reproduced
 
 LIMIT = "with small students that still improve"
 """How our setting differs from the paper's (table ``coinrun_pilot``)."""
+
+OTHERS = {"adam": "Adam", UNMASKED: "the same configurations without it"}
+"""What the mask is compared with, by the name in the tables."""
 
 
 def claims(results: Path) -> list[Claim]:
@@ -31,11 +35,16 @@ def claims(results: Path) -> list[Claim]:
     unfinished = pending_trainings(results)
     longest = by_steps[max(by_steps)]
     adam, unmasked = longest["adam"], longest[UNMASKED]
-    parts = [
-        f"After {steps:,} steps ({found['adam'].seeds} seeds) the mask minus Adam is "
-        f"{_with_p(found, p, 'adam')}, and the mask minus the same configurations without it is "
-        f"{_with_p(found, p, UNMASKED)}."
+    rows = [
+        {
+            "steps": f"{steps:,}",
+            "the mask minus": name,
+            "seeds": str(found[other].seeds),
+            "difference": in_words(found[other]),
+            "p": f"{p[other]:.2g}",
+        }
         for (steps, found), p in zip(by_steps.items(), corrected(by_steps).values(), strict=True)
+        for other, name in OTHERS.items()
     ]
     oracle = trials[trials.oracle_rank <= TOP].groupby("method")["test/kl"]
     best, median = oracle.min(), oracle.median()
@@ -45,9 +54,9 @@ def claims(results: Path) -> list[Claim]:
         paper="There are two searches of 1,024 trials. The minimum test KL of the top-10 runs is lower with "
         f"the mask. The best run has {PAPER_BEST:.5f} (table 3).",
         ours=f"We chose the {TOP} best configurations of each search by validation levels after {TRIAL}, and "
-        "trained them again. The numbers are differences of the test KL in nats, with 95 % intervals over "
+        "trained them again. The table has differences of the test KL in nats, with 95 % intervals over "
         f"new seeds and {adam.levels:,} unseen levels, and p values that are corrected for the "
-        f"{2 * len(by_steps)} comparisons (Holm). {' '.join(parts)} {later_seeds(results, unfinished)} "
+        f"{2 * len(by_steps)} comparisons (Holm). {later_seeds(results, unfinished)} "
         "The training levels, the states and the expert are one draw for all seeds, so the intervals do not "
         "cover another draw. If the true differences at the last budget were "
         f"{adam.smallest_seen:.4f} (Adam) and {unmasked.smallest_seen:.4f} (the same configurations "
@@ -55,6 +64,7 @@ def claims(results: Path) -> list[Claim]:
         "chooses on test data. If we do so "
         f"after {TRIAL}, the best test KL is {_against(best)}, and the median of the top {TOP} is "
         f"{_against(median)} (on {CUT}). There are {counts(results)}. {_on_training_levels(results)}",
+        table=as_markdown(pd.DataFrame(rows)),
         number=f"{adam.difference:+.4f} nats of test KL after {max(by_steps):,} steps, mask minus Adam; "
         f"{unmasked.difference:+.4f} nats, mask minus the same configurations without it",
         verdict=verdict(by_steps, LIMIT, unfinished),
@@ -104,10 +114,6 @@ def _on_training_levels(results: Path) -> str:
 def _sign(difference: float, p_value: float) -> int:
     """Return -1 or 1, the sign of a significant difference, or 0."""
     return 0 if p_value >= LEVEL else -1 if difference < 0 else 1
-
-
-def _with_p(found: dict[str, Comparison], p_values: dict[str, float], other: str) -> str:
-    return f"{in_words(found[other])}, p = {p_values[other]:.2g}"
 
 
 def _against(values: pd.Series) -> str:

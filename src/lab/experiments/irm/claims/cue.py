@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from lab.experiments.irm.cue import (
     AGREES,
     COWS,
@@ -20,6 +22,7 @@ from lab.experiments.irm.cue import (
 )
 from lab.experiments.irm.verdicts import judged
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.style import data_sources, median_and_range
 from lab.figures.verdicts import FEWEST
 
@@ -37,8 +40,14 @@ def claims(results: Path) -> list[Claim]:
     runs = read_cue(results)
     cows = runs[runs[LABEL_NOISE] == COWS]
     of = {float(t): cows[cows[THRESHOLD] == t] for t in sorted(cows[THRESHOLD].unique())}
-    each = ", ".join(f"{t:g}: {median_and_range(chosen['test/accuracy'])}" for t, chosen in of.items())
-    train = ", ".join(f"{t:g}: {100 * chosen['train/accuracy'].median():.0f}" for t, chosen in of.items())
+    rows = [
+        {
+            "threshold": f"{threshold:g}",
+            "test": median_and_range(chosen["test/accuracy"]),
+            "training": median_and_range(chosen["train/accuracy"]),
+        }
+        for threshold, chosen in of.items()
+    ]
     tests = {t: chosen["test/accuracy"].median() for t, chosen in of.items() if t > PASSED_BY_ARITHMETIC}
     best = max(tests, key=lambda t: tests[t], default=None)
     seeds = min((len(chosen) for chosen in of.values()), default=0)
@@ -50,13 +59,13 @@ def claims(results: Path) -> list[Claim]:
         paper="The paper argues this and does not measure it: grass predicts cows in 80 % of the examples, "
         "so grass cannot be the cow.",
         ours="Here digits stand for cows and colours for grass. In the test set the colour agrees with the "
-        f"label in {100 * AGREES['test']:.0f} % of the examples. Test accuracy in % by threshold: {each}. "
-        f"The numbers are medians and ranges over n = {seeds} seeds. "
-        f"Median training accuracy in % by threshold: {train}. A prediction by the digit only is right in "
+        f"label in {100 * AGREES['test']:.0f} % of the examples. The table has accuracies in %, medians and "
+        f"ranges over n = {seeds} seeds. A prediction by the digit only is right in "
         f"{100 * digit_alone(COWS):.0f} % of the test examples, and one by the colour only in "
         f"{100 * AGREES['test']:.0f} %. The data are {data_sources(cows)}."
         if of
         else "",
+        table=as_markdown(pd.DataFrame(rows)) if rows else "",
         number=f"{100 * tests[best]:.1f} % test accuracy at threshold {best:g} (the best one in test), "
         f"{100 * of[0.0]['test/accuracy'].median():.1f} % without a mask"
         if best is not None and 0.0 in of

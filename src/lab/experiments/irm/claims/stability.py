@@ -15,6 +15,7 @@ import pandas as pd
 from lab.experiments.irm.results import OUTCOMES, SCHEDULES, STABILITY, stability_runs
 from lab.experiments.irm.verdicts import ANOTHER_NETWORK, judged
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.style import data_sources
 from lab.figures.verdicts import FEWEST
 
@@ -38,12 +39,14 @@ def claims(results: Path) -> list[Claim]:
         if len(chosen := runs[runs.schedule == name])
     }
     seeds = runs.groupby("schedule").seed.nunique()
-    ours = number = ""
+    ours = number = table = ""
     if shares:
-        each = "; ".join(f"{name}: {_words(share)}" for name, share in shares.items())
         ours = (
-            f"The outcomes by schedule are: {each}. There are {_seeds(seeds)} each. The data are "
-            f"{data_sources(runs)}."
+            "The table has the shares of the seeds with each outcome, by the schedule of the penalty's "
+            f"weight. There are {_seeds(seeds)} each. The data are {data_sources(runs)}."
+        )
+        table = as_markdown(
+            pd.DataFrame([{"schedule": name} | _cells(share) for name, share in shares.items()])
         )
     if set(shares) == set(SCHEDULES):
         at_once = [shares[name]["collapsed"] for name in AT_ONCE]
@@ -60,6 +63,7 @@ def claims(results: Path) -> list[Claim]:
         paper="A collapse is the most common failure. It happens where the penalty weighs too much. The "
         "important thing is to begin as plain training (reimplementation).",
         ours=ours,
+        table=table,
         number=number,
         verdict="",
     )
@@ -100,14 +104,14 @@ def begins_plain(shares: dict[str, dict[str, float]], seeds: int) -> str:
     return f"in part: no early penalty works, but {' and '.join(filter(None, but))}"
 
 
-def _words(share: dict[str, float]) -> str:
+def _cells(share: dict[str, float]) -> dict[str, str]:
     kinds = {
         "success": "pass the bar",
         "collapsed": "collapse and never pass it",
         "plain": "end as plain training does",
         "between": "end in between",
     }
-    return ", ".join(f"{100 * share[kind]:.0f} % {word}" for kind, word in kinds.items())
+    return {word: f"{100 * share[kind]:.0f} %" for kind, word in kinds.items()}
 
 
 def _seeds(seeds: pd.Series) -> str:

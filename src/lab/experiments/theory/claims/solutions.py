@@ -12,6 +12,7 @@ from scipy.stats import wilcoxon
 from lab.experiments.theory.solutions import DAMPING, EPSILON, PAPER_SIZE, SMALL, reported
 from lab.figures.claims import Claim
 from lab.figures.holm import LEVEL
+from lab.figures.markdown_table import as_markdown
 from lab.figures.two_groups import Difference, signs
 from lab.figures.verdicts import FEWEST
 
@@ -125,25 +126,30 @@ def _scores(scored: pd.DataFrame) -> Claim:
         if not 1 / COMPARABLE <= risks[problem, "and_mask"] / risks[problem, "mean"] <= COMPARABLE
     ]
     thresholds = same[same.aggregator == "and_mask"].groupby("problem").agreement_threshold.max()
-    each = "; ".join(
-        f"on {name} (threshold {thresholds[problem]:g}) {' and '.join(map(_with_p, own.values()))}, by the "
-        f"median pair {_times(middle[name])}, with training risks of {risks[problem, 'and_mask']:.2g} "
-        f"and {risks[problem, 'mean']:.2g}"
-        for (problem, name), own in zip(PROBLEMS.items(), comparisons.values(), strict=True)
-    )
-    dampings = " and ".join(f"{damping:g}" for damping in sorted(set(same.damping)))
+    rows = [
+        {
+            "problem": name,
+            "threshold": f"{thresholds[problem]:g}",
+            **{f"damping {damping:g}": _with_p(one) for damping, one in comparisons[name].items()},
+            "median pair": _times(middle[name]),
+            "risk, AND-mask": f"{risks[problem, 'and_mask']:.2g}",
+            "risk, mean": f"{risks[problem, 'mean']:.2g}",
+        }
+        for problem, name in PROBLEMS.items()
+    ]
     return Claim(
         short="AND-masked solutions are more consistent",
         claim="AND-masked solutions are more consistent than averaged ones (the paper only argues this).",
         paper="The paper implies this.",
         ours="We divide the AND-mask's median inconsistency by the mean's, for the worst pair of "
-        f"environments, which is the definition, with dampings of {dampings}. The median pair has "
-        f"{DAMPING:g}. Of several masks the one with the highest threshold counts. The ratios and the "
-        f"median training risks of both are: {each}. There are n = {same.seed.nunique()} seeds each. A "
+        "environments, which is the definition, with two dampings. The median pair has "
+        f"{DAMPING:g}. Of several masks the one with the highest threshold counts. The table has the ratios "
+        f"and the median training risks of both. There are n = {same.seed.nunique()} seeds each. A "
         f"problem decides if the larger training risk is at most {COMPARABLE} times the smaller one. This "
         f"leaves out {' and '.join(unequal)}. The p values of paired tests for the worst pair share a level "
         f"of {LEVEL:g} (Holm). Epsilon is {EPSILON:g}. The spirals stop at a common training risk, which the "
         "mean overshoots within a step on the large network.",
+        table=as_markdown(pd.DataFrame(rows)),
         number="times the mean's inconsistency: "
         + ", ".join(
             f"{_times(own[DAMPING])} on {name}" for name, own in comparisons.items() if name not in unequal
