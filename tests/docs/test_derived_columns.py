@@ -14,6 +14,7 @@ Cells = dict[str, str]
 TELLS = re.compile(r" - | / |\bratio|difference|\bminus\b|per parameter|\bx plain")
 """The words of a head that say that its column is computed from others."""
 ELSEWHERE = {
+    "difference": "of two test KLs, which are in no column",
     "last, minus training error": "the training error is in no column; the table is made from the CSV",
     "ratio (quartiles)": "the median of the ratios of neighbouring steps",
     "test, highest minus last": "each seed's own difference; the columns hold medians over the seeds",

@@ -34,6 +34,7 @@ def test_every_claim_is_short_and_has_a_number(collected: Collected) -> None:
         assert re.search(r"\d|never", claim.number), claim.number
         assert all((claim.claim, claim.ours, claim.verdict, claim.rule)), claim.short
         assert bool(claim.paper) is not claim.finding, claim.short
+        assert len(claim.ours.split()) <= 200, f"{claim.short}: put the numbers into its table"
     anchors = [anchor(claim.short) for claim in claims]
     assert len(set(anchors)) == len(anchors)
 

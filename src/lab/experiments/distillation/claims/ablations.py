@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+
 from lab.experiments.distillation.ablations import (
     FROZEN,
     REDRAWN,
@@ -16,6 +18,7 @@ from lab.experiments.distillation.ablations import (
 from lab.experiments.distillation.drawing import spread
 from lab.experiments.distillation.results import LABELS, lowest_within, mujoco
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.two_groups import Difference, signs, welch
 from lab.figures.verdicts import in_part, reproduced
 
@@ -34,15 +37,16 @@ def claims(results: Path) -> list[Claim]:
     """Return the claim on Hopper, from ``distillation/ablations_curves.csv`` and ``mujoco_curves.csv``."""
     table = ablations(results)
     lowest = {str(case): chosen.lowest for case, chosen in table.groupby("case")}
-    shown = "; ".join(
-        f"{case}: {spread(lowest[case], 5)}" for case in sorted(lowest, key=lambda c: lowest[c].median())
-    )
+    rows = [
+        {"students": case, "lowest test error": spread(lowest[case], 5)}
+        for case in sorted(lowest, key=lambda c: lowest[c].median())
+    ]
     found = {
         name: [welch(lowest[one], lowest[other]) for one, other in pairs]
         for name, pairs in STATEMENTS.items()
     }
     n = sum(map(len, found.values()))
-    each = "; ".join(f"{name}: {kind}" for name, kind in kinds(found).items())
+    statements = [{"statement": name, "verdict": kind} for name, kind in kinds(found).items()]
     whole = mujoco(results, "curves")
     whole = whole[(whole.environment == "Hopper") & (whole.row == "no_teacher")]
     most = int(whole.step.max())
@@ -58,13 +62,14 @@ def claims(results: Path) -> list[Claim]:
             "slightly worse than with the whole teacher. With noise in 16 of 16 frames it tends to be "
             "comparable to no teacher, but slightly worse. With a redrawn split it is slightly worse than "
             "without a teacher. The numbers are illegible.",
-            ours=f"On Hopper the lowest test errors within {table.steps.iloc[0]} steps (oracle) are: "
-            f"{shown}. They are medians and ranges over n = {table.groupby('case').seed.nunique().min()} "
-            "seeds of networks and batches, which share one collection of play. The teacher is a reduced "
-            f"one. {UNROLLED} steps are unrolled if a name says no other number. The statements, by Welch's "
-            f"test with Holm's correction for {n} comparisons: {each}. Plain training goes on to {most} "
-            f"steps. The lowest error in all of them is {spread(plain, 5)}, and against it the redrawn split "
-            f"has an uncorrected p value of {later.p_value:.2g}.",
+            ours=f"The first table has the lowest test errors on Hopper within {table.steps.iloc[0]} steps "
+            f"(oracle), medians and ranges over n = {table.groupby('case').seed.nunique().min()} seeds of "
+            "networks and batches, which share one collection of play. The teacher is a reduced "
+            f"one. {UNROLLED} steps are unrolled if a name says no other number. The second table has the "
+            f"statements, by Welch's test with Holm's correction for {n} comparisons. Plain training goes on "
+            f"to {most} steps. The lowest error in all of them is {spread(plain, 5)}, and against it the "
+            f"redrawn split has an uncorrected p value of {later.p_value:.2g}.",
+            table=f"{as_markdown(pd.DataFrame(rows))}\n{as_markdown(pd.DataFrame(statements))}",
             number=f"{held} of {len(found)} statements hold",
             verdict=verdict(found, LIMIT),
         )

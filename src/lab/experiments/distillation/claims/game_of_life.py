@@ -9,6 +9,7 @@ import pandas as pd
 from lab.experiments.distillation.game_of_life_results import ROWS, THESIS, game_of_life
 from lab.experiments.distillation.results import LABELS
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.style import median_and_range
 from lab.figures.two_groups import Difference, signs, welch
 from lab.figures.verdicts import in_part, reproduced
@@ -44,10 +45,22 @@ def claims(results: Path) -> list[Claim]:
     ahead = _ahead_of_frozen(runs)
     there = _by_row(whole, "best/test/accuracy")
     learns_there = min(v.min() for r, v in there.items() if r.startswith("learned")) > MAJORITY + LIFT
-    p_values = ", ".join(
-        f"{NAMES[row]} {one.p_value:.2g} and {other.p_value:.2g}"
+    p_values = {
+        row: {"p against none": f"{one.p_value:.2g}", "p against frozen": f"{other.p_value:.2g}"}
         for row, one, other in zip(learned, above_none, above_frozen, strict=True)
-    )
+    }
+    last = _by_row(small, "test/accuracy")
+    rows = [
+        {
+            "student": NAMES[row],
+            "best": median_and_range(best[row]),
+            "last": median_and_range(last[row]),
+            **p_values.get(row, {"p against none": "", "p against frozen": ""}),
+            "best, larger game": median_and_range(there[row]) if row in there else "",
+        }
+        for row in ROWS
+        if row in best
+    ]
     top = max(learned, key=lambda row: learned[row].median())
     strongest = max(learned, key=lambda row: best[_frozen(row)].median())
     return [
@@ -60,19 +73,19 @@ def claims(results: Path) -> list[Claim]:
             "teachers, an oracle and one that begins at random, the second must be meant. A search chose "
             "how widely its attention is spread at first, and the text does not give the value.",
             ours="The split of the examples is drawn anew in each meta-step, and the thesis keeps it. The "
-            f"smaller game has {_described(small)}. The best test accuracy in % over training "
-            f"(oracle) is, by method: {_shown(best)}. The last test accuracy is: "
-            f"{_shown(_by_row(small, 'test/accuracy'))}. The numbers are medians and ranges over n = "
-            f"{small.groupby('row').seed.nunique().min()} seeds. "
-            "By Welch's test the p values against no teacher and against the same teacher, frozen, are "
-            f"(uncorrected): {p_values}. With "
+            f"smaller game has {_described(small)}. The larger game has {_described(whole)}. The table has "
+            "the best test accuracy in % over training (oracle) and the last one, medians and ranges over "
+            f"n = {small.groupby('row').seed.nunique().min()} seeds in the smaller game, and the best one "
+            f"with n = {whole.groupby('row').seed.nunique().min()} in the larger game. The p values are of "
+            "Welch's test in the smaller game, against no teacher and against the same teacher, frozen "
+            "(uncorrected). With "
             f"{', '.join(map(str, sorted(set(runs.n_train))))} examples the student of a learned teacher is "
             f"above the student of the same teacher, frozen, in {ahead.ahead.sum()} of {len(ahead)} pairs. "
             f"The {NAMES[_frozen(strongest)]} is the better frozen one, which a search would choose. Against "
             f"it p is {above_frozen[list(learned).index(strongest)].p_value:.2g}. "
-            f"The larger game has {_described(whole)}, with n = {whole.groupby('row').seed.nunique().min()}. "
-            f"There the best test accuracy in % is, by method: {_shown(there)}. The answer "
-            f"'dead' for every board is right in about {100 * MAJORITY:.0f} %.",
+            f"In the larger game the answer 'dead' for every board is right in about "
+            f"{100 * MAJORITY:.0f} %.",
+            table=as_markdown(pd.DataFrame(rows)),
             reading="how widely the attention of the fixed teacher is spread.",
             number=f"{100 * learned[top].median():.0f} % with a learned teacher, "
             f"{100 * best['no_teacher'].median():.0f} % without a teacher",
@@ -141,7 +154,3 @@ def _ahead_of_frozen(runs: pd.DataFrame) -> pd.DataFrame:
     pairs = [key for key in best.index if str(key[0]).startswith("learned")]
     ahead = [best[key] > best[(_frozen(str(key[0])), *key[1:])] for key in pairs]
     return pd.DataFrame({"n_train": [key[1] for key in pairs], "ahead": ahead})
-
-
-def _shown(values: dict[str, pd.Series]) -> str:
-    return "; ".join(f"{NAMES[row]}: {median_and_range(values[row])}" for row in ROWS if row in values)

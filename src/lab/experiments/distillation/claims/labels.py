@@ -10,6 +10,7 @@ import pandas as pd
 from lab.experiments.distillation.drawing import spread
 from lab.experiments.distillation.results import FIGURE_4_4, FOLDER, LABELS, runs
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.pending import number_of_runs, progress_in_words
 
 BONUSES = ("no_teacher", "entropy 0.1", "entropy 1", "entropy 10")
@@ -46,7 +47,7 @@ def claims(results: Path) -> list[Claim]:
     """Return the claim on task B, from ``distillation/labels_runs.csv``."""
     table = runs(results, "labels")
     cells = {setting: cell(table, *setting) for setting in (THESIS, *VARIANTS)}
-    shown = "; ".join(_words(table, *setting) for setting, found in cells.items() if found is not None)
+    rows = [_row(table, *setting) for setting, found in cells.items() if found is not None]
     named = {words: found for setting, words in VARIANTS.items() if (found := cells[setting]) is not None}
     unfinished = progress_in_words(results / FOLDER / "labels_runs.csv")
     return [
@@ -58,8 +59,9 @@ def claims(results: Path) -> list[Claim]:
             f"about {FIGURE_4_4['entropy 1']} with the best entropy bonus and about "
             f"{FIGURE_4_4['no_teacher']} without teacher and bonus (authors' drawing, logits x 3). The "
             "thesis names no factor, and keeps its split during all of training.",
-            ours=f"The last test KL is: {shown}. The numbers are medians and ranges over seeds, which draw "
-            "data, networks and batches.",
+            ours="The table has the last test KL, medians and ranges over n seeds, which draw data, networks "
+            "and batches. The best of the others is no teacher or an entropy bonus.",
+            table=as_markdown(pd.DataFrame(rows)) if rows else "",
             reading="whether the split is kept during all of training, and by which factor the logits of the "
             "task are multiplied.",
             number=_number(cells, unfinished),
@@ -122,11 +124,14 @@ def _last(table: pd.DataFrame, factor: float) -> dict[str, pd.Series]:
     return {str(row): values["test/kl"] for row, values in chosen.groupby("row")}
 
 
-def _words(table: pd.DataFrame, factor: float, split: str) -> str:
+def _row(table: pd.DataFrame, factor: float, split: str) -> dict[str, str]:
     last = _last(table, factor)
     best = min((row for row in BONUSES if row in last), key=lambda row: last[row].median())
-    frozen = f", frozen random teacher {spread(last['random'], 3)}" if "random" in last else ""
-    return (
-        f"logits x {factor:g}, split {split}: distilled {spread(last[split], 3)}, best of the others "
-        f"({LABELS[best]}) {spread(last[best], 3)}{frozen}, n = {len(last[split])}"
-    )
+    return {
+        "logits": f"x {factor:g}",
+        "split": split,
+        "n": str(len(last[split])),
+        "distilled": spread(last[split], 3),
+        "best of the others": f"{spread(last[best], 3)} ({LABELS[best]})",
+        "frozen random teacher": spread(last["random"], 3) if "random" in last else "",
+    }

@@ -9,6 +9,7 @@ import pandas as pd
 from lab.experiments.distillation.drawing import spread
 from lab.experiments.distillation.results import LABELS, TABLE_C_7, lowest_within, mujoco
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.two_groups import Difference, signs, welch
 from lab.figures.verdicts import reproduced
 
@@ -36,7 +37,15 @@ def _hopper(table: pd.DataFrame, curves: pd.DataFrame) -> Claim:
     better, frozen = welch(best["fixed"], best[rival]), welch(best["random"], best["no_teacher"])
     early = min(lowest_within(curves, row, steps["fixed"]).median() for row in WITHOUT)
     published = TABLE_C_7["Hopper"]
-    shown = "; ".join(f"{LABELS[row]}: {spread(best[row], 5)}" for row in (*WITHOUT, "random", "fixed"))
+    rows = [
+        {
+            "students": LABELS[row],
+            "steps": str(steps[row]),
+            "lowest test error": spread(best[row], 5),
+            "last test error": spread(last[row], 5),
+        }
+        for row in (*WITHOUT, "random", "fixed")
+    ]
     return Claim(
         short="Distilled trajectories predict Hopper's returns better",
         claim="On MuJoCo's Hopper the student predicts returns better with a teacher that sees the "
@@ -44,14 +53,12 @@ def _hopper(table: pd.DataFrame, curves: pd.DataFrame) -> Claim:
         paper=f"The lowest test error is {published['no_teacher']:.5f} with neither teacher nor auxiliary "
         f"task, {published['auxiliary']:.5f} with an auxiliary task and {published['distill']:.5f} for "
         "distilled students (8 runs). With a frozen teacher the student essentially fails to learn.",
-        ours=f"The lowest test error over training (oracle) is, by method: {shown}. Distilled students have "
-        f"{steps['fixed']} steps, and students without a teacher have {steps[rival]}. Within "
-        f"{steps['fixed']} steps the best error without a teacher is {early:.5f}. The last error is "
-        f"{spread(last['fixed'], 5)} for distilled students and {spread(last['no_teacher'], 5)} for students "
-        "with neither teacher nor auxiliary task. The numbers are medians and ranges over n = "
-        f"{len(best['fixed'])} seeds of networks and batches, which share one collection of play. By Welch's "
+        ours="The table has the lowest test error over training (oracle) and the last one, medians and "
+        f"ranges over n = {len(best['fixed'])} seeds of networks and batches, which share one collection of "
+        f"play. Within {steps['fixed']} steps the best error without a teacher is {early:.5f}. By Welch's "
         f"test the p values are {better.p_value:.2g} (distilled against the best without a teacher) and "
         f"{frozen.p_value:.2g} (frozen teacher against none), uncorrected. The teacher is a reduced one.",
+        table=as_markdown(pd.DataFrame(rows)),
         number=f"{ratio:.2f} times the best error without a teacher",
         verdict=verdict(ratio, better, frozen, LIMIT),
     )

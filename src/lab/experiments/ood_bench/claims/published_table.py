@@ -10,6 +10,7 @@ from lab.experiments.drawn_trials import METHODS
 from lab.experiments.ood_bench.comparison import compared, mean_and_error
 from lab.experiments.ood_bench.results import FOLDER, NOT_HERE, PUBLISHED, STUDY, THEIRS, runs
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.pending import number_of_runs, progress_in_words
 from lab.figures.style import data_sources
 
@@ -29,13 +30,15 @@ def claims(results: Path, numbers: Path = PUBLISHED) -> list[Claim]:
     found = [worst(set(lines)) for _, lines in known.groupby("row").verdict]
     agree = found.count("agrees")
     number = f"{agree} of {len(found)} rows agree" if found else f"0 of {N_PUBLISHED} published rows read"
+    rows = _rows(table)
     claim = Claim(
         short="OoD-Bench's table of Colored MNIST comes out",
         claim="On Colored MNIST as OoD-Bench runs it, our test accuracies of its algorithms agree with the "
         "published ones (20 draws of the options x 3 trials each).",
         paper=f"There is a table of {N_PUBLISHED} algorithms of DomainBed (arXiv 2106.03721). "
         + (f"We know {len(known)} of its numbers." if len(known) else "We could not read it."),
-        ours=_ours(table, done) if len(done) else "There is no number yet.",
+        ours=_ours(rows, done) if len(done) else "There is no number yet.",
+        table=as_markdown(pd.DataFrame(rows)) if rows else "",
         number=number_of_runs(words) if words else number,
         verdict=f"pending: {words}"
         if words
@@ -73,10 +76,19 @@ def verdict(agree: int, are_open: int, known: int, published: int) -> str:
     return "not reproduced"
 
 
-def _ours(table: pd.DataFrame, done: pd.DataFrame) -> str:
+def _rows(table: pd.DataFrame) -> list[dict[str, str]]:
+    """Return the rows of the table of our accuracies, one for each algorithm that has a trial."""
     some = table[(table.rule == "test_domain") & (table.trials > 0)]
-    each = ", ".join(
-        f"{METHODS[line.row]} {mean_and_error(line.accuracy, line.error)}" for _, line in some.iterrows()
+    return [
+        {"algorithm": METHODS[line.row], "test accuracy": mean_and_error(line.accuracy, line.error)}
+        for _, line in some.iterrows()
+    ]
+
+
+def _ours(rows: list[dict[str, str]], done: pd.DataFrame) -> str:
+    words = (
+        "The table has test accuracies in %, selected on the test domain (oracle), means and standard errors."
+        if rows
+        else NO_TRIAL
     )
-    words = f"Test accuracy in %, selected on the test domain (oracle): {each}." if each else NO_TRIAL
     return f"{words} The data are {data_sources(done)}."

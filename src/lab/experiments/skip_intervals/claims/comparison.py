@@ -26,6 +26,7 @@ from lab.experiments.skip_intervals.results import (
 )
 from lab.experiments.skip_intervals.verdicts import Against, more_accurate, saves
 from lab.figures.claims import Claim
+from lab.figures.markdown_table import as_markdown
 from lab.figures.pending import number_of_runs
 from lab.figures.two_groups import Difference
 
@@ -75,8 +76,7 @@ def _against_fixed(results: Path, domain: str, table: pd.DataFrame) -> list[Clai
     open_because = _pending(results, domain, lambda method: method != SILENT) or _refused(
         table, *fixed.values()
     )
-    of_accuracy = _p_values({f"accuracy, {name}": gap for name, gap in gaps.items()})
-    of_calls = _p_values({f"calls, {name}": one for name, one in calls.items()})
+    of_accuracy, of_calls = (dict(zip(fixed, found.values(), strict=True)) for found in (gaps, calls))
     beats = _Texts(
         f"Adaptive skips beat fixed steps ({where})",
         f"On the {where} adaptive skips reach a higher label accuracy than any fixed step (thesis, "
@@ -95,8 +95,10 @@ def _against_fixed(results: Path, domain: str, table: pd.DataFrame) -> list[Clai
         open_because or saves(against, f"{limit}, counted per rollout" if counted == CALLS else limit),
     )
     return [
-        _claim(domain, table, beats, fixed, of_accuracy, verdicts[0]),
-        _claim(domain, table, cheaper, fixed, f"{of_accuracy}, {of_calls}", verdicts[1]),
+        _claim(domain, table, beats, fixed, {"p of accuracy": of_accuracy}, verdicts[0]),
+        _claim(
+            domain, table, cheaper, fixed, {"p of accuracy": of_accuracy, "p of calls": of_calls}, verdicts[1]
+        ),
     ]
 
 
@@ -117,7 +119,7 @@ def _against_silent(results: Path, domain: str, table: pd.DataFrame) -> list[Cla
         or _refused(table, silent)
         or more_accurate({METHODS[SILENT]: gap}, LIMITS[domain])
     )
-    return [_claim(domain, table, texts, {SILENT: silent}, _p_values({"accuracy": gap}), verdict)]
+    return [_claim(domain, table, texts, {SILENT: silent}, {"p of accuracy": {SILENT: gap}}, verdict)]
 
 
 def _claim(
@@ -125,11 +127,15 @@ def _claim(
     table: pd.DataFrame,
     texts: _Texts,
     others: dict[str, pd.DataFrame],
-    p_values: str,
+    differences: dict[str, dict[str, Difference]],
     verdict: str,
 ) -> Claim:
+    """Return one claim; ``differences`` has those from adaptive skips by column of the table and method."""
     name, accuracy = best_shortcut(table)
-    each = "; ".join(_words(own) for own in (table[table.method == "adaptive"], *others.values()))
+    rows = [
+        _row(own) | {column: _p_value(found.get(method)) for column, found in differences.items()}
+        for method, own in {"adaptive": table[table.method == "adaptive"], **others}.items()
+    ]
     draw, test = (
         (
             "All seeds share one draw of trajectories, on whose held-out part the configurations were chosen "
@@ -147,11 +153,11 @@ def _claim(
         claim=texts.claim,
         paper=f"{texts.paper} The thesis prints curves and no numbers. It has 8 seeds and searches nine "
         "configurations per method.",
-        ours=f"Accuracy and calls by method are: {each}. Accuracy is hard accuracy on held-out trajectories, "
-        "a mean over each run's last five evaluations, given as mean and range over seeds. Calls are "
-        f"model evaluations per rollout. The best shortcut ({name}) has {100 * accuracy:.1f} %. "
-        f"{SEARCHED[domain]} {draw} The p values of adaptive skips against the others ({test}, before Holm's "
-        f"correction) are: {p_values}.",
+        ours="Accuracy is hard accuracy on held-out trajectories, a mean over each run's last five "
+        "evaluations. The table has its mean and range over seeds. Calls are model evaluations per rollout. "
+        f"The best shortcut ({name}) has {100 * accuracy:.1f} %. {SEARCHED[domain]} {draw} The p values are "
+        f"those of adaptive skips against the others ({test}, before Holm's correction).",
+        table=as_markdown(pd.DataFrame(rows)),
         number=_number(table, others, verdict),
         verdict=verdict,
     )
@@ -189,14 +195,18 @@ def _step(method: str) -> str:
     return METHODS[method].replace("fixed, ", "steps of ")
 
 
-def _p_values(found: dict[str, Difference]) -> str:
-    return ", ".join(f"{name} {gap.p_value:.2g}" for name, gap in found.items())
+def _p_value(found: Difference | None) -> str:
+    return "" if found is None else f"{found.p_value:.2g}"
 
 
-def _words(table: pd.DataFrame) -> str:
+def _row(table: pd.DataFrame) -> dict[str, str]:
+    """Return the cells of one method's runs."""
     scores = 100 * table[SCORE]
-    trained = f", {table[TRAINED].mean():,.0f} calls in training" if TRAINED in table else ""
-    return (
-        f"{METHODS[table.method.iloc[0]]}: {scores.mean():.1f} % ({scores.min():.1f} to {scores.max():.1f}) "
-        f"with {table[CALLS].mean():.1f} calls{trained}, n = {len(table)}"
-    )
+    trained = {"calls in training": f"{table[TRAINED].mean():,.0f}"} if TRAINED in table else {}
+    return {
+        "method": METHODS[table.method.iloc[0]],
+        "n": str(len(table)),
+        "accuracy in %": f"{scores.mean():.1f} ({scores.min():.1f} to {scores.max():.1f})",
+        "calls": f"{table[CALLS].mean():.1f}",
+        **trained,
+    }

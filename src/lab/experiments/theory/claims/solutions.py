@@ -130,7 +130,7 @@ def _scores(scored: pd.DataFrame) -> Claim:
         {
             "problem": name,
             "threshold": f"{thresholds[problem]:g}",
-            **{f"damping {damping:g}": _with_p(one) for damping, one in comparisons[name].items()},
+            **{f"damping {damping!s}": _with_p(one) for damping, one in comparisons[name].items()},
             "median pair": _times(middle[name]),
             "risk, AND-mask": f"{risks[problem, 'and_mask']:.2g}",
             "risk, mean": f"{risks[problem, 'mean']:.2g}",
