@@ -11,8 +11,11 @@ from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.study.study_file import Study
 from lab.runs.tables.export import write_results_files
 
-WRITE_EVERY = 60.0
-"""Seconds between two times at which finished rows are written."""
+WRITE_EVERY = 20.0
+"""Finished rows are written again after this many times the seconds that the last writing took.
+
+Writing thus costs little when many short jobs end, and the row of a long job does not wait.
+"""
 
 
 def make_study(study: Study, folder: Path, results: Path, workers: WorkersOrCluster) -> None:
@@ -64,16 +67,18 @@ class _Writer:
 
     def __init__(self, study: Study, folder: Path, results: Path) -> None:
         self._study, self._folder, self._results = study, folder, results
-        self._last = time.monotonic()
+        self._next = time.monotonic()
 
     def write_now_and_then(self) -> None:
-        """Write the files, unless they were written less than ``WRITE_EVERY`` seconds ago."""
-        if time.monotonic() - self._last >= WRITE_EVERY:
+        """Write the files, unless they were written a moment ago."""
+        if time.monotonic() >= self._next:
             self.write()
 
     def write(self) -> None:
         """Write the files now."""
+        start = time.monotonic()
         for step in self._study.steps:
             files = step.contents(self._folder, self._results, self._study.unfinished)
             write_results_files(files, self._results)
-        self._last = time.monotonic()
+        end = time.monotonic()
+        self._next = end + WRITE_EVERY * (end - start)

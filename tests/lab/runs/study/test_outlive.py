@@ -248,10 +248,16 @@ def test_rows_are_added_while_jobs_go_on(runner: Runner, monkeypatch: pytest.Mon
     assert seen == [(1, 4, 2), (2, 4, 4), (3, 4, 6), (4, 4, 8)]
 
 
-def test_rows_are_not_written_more_often_than_that(runner: Runner) -> None:
-    runner.after_each = lambda: pytest.fail("too early") if RUNS.exists() else None
-    make_study(study(), Path("out"), Path("results"), 1)
-    assert len(pd.read_csv(RUNS)) == 4
+@pytest.mark.parametrize(("times", "seen"), [(1e9, [1, 1, 1, 1]), (0.0, [1, 2, 3, 4])])
+def test_rows_are_written_at_once_and_again_when_writing_costs_little(
+    times: float, seen: list[int], runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make_module, "WRITE_EVERY", times)
+    found: list[int] = []
+    runner.after_each = lambda: found.append(int((pd.read_csv(RUNS).stopped != "pending").sum()))
+    make_study(study(unfinished=True), Path("out"), Path("results"), 1)
+    assert found == seen
+    assert (pd.read_csv(RUNS).stopped != "pending").all()
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, UserError])
