@@ -21,7 +21,7 @@ from lab.experiments.memorisation.figures import (
     memorisation_by_images,
     memorisation_default,
 )
-from lab.experiments.memorisation.results import FOLDER
+from lab.experiments.memorisation.results import FOLDER, runs_of
 from lab.experiments.memorisation.verdicts import limits, verdict
 from lab.figures.claims import Claim
 
@@ -217,8 +217,22 @@ def test_label_noise_shows_plain_training_at_the_rate_of_the_mask(tmp_path: Path
         faster = plain.assign(**{"optimizer.lr": 5e-3, "test/accuracy": 0.75})
         pd.concat([table, faster]).to_csv(path, index=False)
     (claim,) = wrong_labels.claims(tmp_path)
-    assert "at the mask's rate has a test accuracy of 75.0 (75.0 to 75.0) % at the end" in claim.ours
+    assert "at the mask's rate has a test accuracy of 75.0 (75.0 to 75.0) % at the end (n = 3)." in claim.ours
     assert claim.verdict == GOOD
+
+
+def test_each_line_of_figure_9_says_its_seeds(root: Path) -> None:
+    runs = runs_of(root / "results", "label_noise")
+    n = runs.groupby(["aggregator", "optimizer.lr"]).seed.nunique()
+    labels = [text.get_text() for text in figure9.draw(root / "results").legends[0].get_texts()]
+    assert labels == [
+        f"{name}, rate {rate:g} (n = {n[aggregator, rate]})"
+        for aggregator, name, rate in (
+            ("mean", "mean (plain training)", 0.001),
+            ("mean", "mean (plain training)", 0.005),
+            ("and_mask", "AND-mask", 0.005),
+        )
+    ]
 
 
 def test_a_claim_whose_runs_are_not_all_done_is_pending_and_shows_what_there_is(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def claims(results: Path) -> list[Claim]:
     if len(same):
         parts.append(
             f"Plain training at the mask's rate has a test accuracy of "
-            f"{median_and_range(same['test/accuracy'])} % at the end."
+            f"{median_and_range(same['test/accuracy'])} % at the end (n = {len(same)})."
         )
     below = wrong["and_mask"] < CHANCE
     apart = wrong["mean"].min() - wrong["and_mask"].max()

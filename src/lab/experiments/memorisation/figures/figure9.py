@@ -12,12 +12,10 @@ from lab.experiments.memorisation.results import (
     SAME_RATE,
     THRESHOLD,
     about,
-    at_best_rates,
     at_rates,
     curves_of,
     pending,
     runs_of,
-    seeds_per,
 )
 from lab.figures.pending import pending_figure
 from lab.figures.style import COLORS, LABELS, stamp
@@ -45,10 +43,10 @@ def draw(results: Path) -> Figure:
     lines = []
     for aggregator, rates, style in STYLES:
         curves = at_rates(all_curves, rates)
-        label = f"{LABELS[aggregator]}, rate {rates[aggregator]:g}"
-        lines.append(Line(label, COLORS[aggregator], style, curves[curves.aggregator == aggregator]))
+        curves = curves[curves.aggregator == aggregator]
+        label = f"{LABELS[aggregator]}, rate {rates[aggregator]:g} (n = {curves.seed.nunique()})"
+        lines.append(Line(label, COLORS[aggregator], style, curves))
     figure = draw_panels(PANELS, lines, width=3.4)
-    n = seeds_per(at_best_rates(runs), ["aggregator"])
-    text = f"thick: median, thin: each seed, {n}; dotted: chance; threshold {runs[THRESHOLD].max():g}"
+    text = f"thick: median, thin: each of n seeds; dotted: chance; threshold {runs[THRESHOLD].max():g}"
     stamp(figure, about(runs, text, pending(results, NAME)))
     return figure
