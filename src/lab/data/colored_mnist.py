@@ -37,7 +37,8 @@ def make_colored_mnist(
     """Generate the environments; inputs ``[E, N, 2 * 14 * 14]``, labels 0 and 1.
 
     Every original image belongs to one environment only. The evaluation splits are ``train_cP`` for each
-    training environment with colour noise P, ``validation`` and ``test``.
+    training environment with colour noise P, ``validation`` and ``test``. If two environments have the same
+    P in three digits, the splits are ``train_cP_E0``, ``train_cP_E1`` and so on.
 
     Args:
         seed: the seed of the split, the label noise, the colours and the order of the examples.
@@ -58,7 +59,7 @@ def make_colored_mnist(
 
     Raises:
         UserError: the source is unknown, MNIST cannot be found or downloaded, a probability lies outside
-            [0, 1], or more examples are asked for than there are.
+            [0, 1], or more examples or environments are asked for than there are images.
     """
     noises = (
         label_noise,
@@ -81,6 +82,11 @@ def make_colored_mnist(
 
     train = parts["train"]
     per_environment = len(train.digits) // n_environments
+    if not per_environment:
+        raise UserError(
+            f"dataset.n_environments must be at most {len(train.digits)}, the number of training images of "
+            f"{name}, got {n_environments}"
+        )
     available = per_environment * train.images.shape[1]
     n = available if examples_per_environment is None else examples_per_environment
     if not 1 <= n <= available:
@@ -97,7 +103,10 @@ def make_colored_mnist(
         paint(DigitImages(*(values[e::n_environments][:per_environment] for values in train)), noise, n)
         for e, noise in enumerate(color_noises)
     ]
-    evaluation = {f"train_c{noise:.3g}": split for noise, split in zip(color_noises, training, strict=True)}
+    names = [f"train_c{noise:.3g}" for noise in color_noises]
+    if len(set(names)) < n_environments:  # Else one environment would take the place of another.
+        names = [f"{name}_E{e}" for e, name in enumerate(names)]
+    evaluation = dict(zip(names, training, strict=True))
     evaluation["validation"] = paint(parts["validation"], validation_color_noise)
     evaluation["test"] = paint(parts["test"], test_color_noise)
     return Environments(

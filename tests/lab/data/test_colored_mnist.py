@@ -106,6 +106,13 @@ def test_fewer_examples() -> None:
     assert "train_c0.15" in data.evaluation
 
 
+def test_environments_of_equal_colour_noise_have_a_split_each() -> None:
+    data = make_colored_mnist(source="digits", examples_per_environment=100, smallest_color_noise=0.2)
+    for environment in range(2):
+        split = data.evaluation[f"train_c0.2_E{environment}"]
+        assert torch.equal(data.inputs[environment], split.inputs)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -113,6 +120,7 @@ def test_fewer_examples() -> None:
         ({"label_noise": 1.5}, r"in \[0, 1\]"),
         ({"n_environments": 0}, "at least one environment"),
         ({"examples_per_environment": 5501}, "between 1 and 5500"),
+        ({"n_environments": 1101}, "at most 1100"),
         ({"examples_per_environment": 0}, "between 1 and 5500"),
     ],
 )

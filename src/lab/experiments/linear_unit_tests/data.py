@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterator
 
 import torch
@@ -52,6 +53,18 @@ class UnitTests:
             raise UserError(
                 "dataset.examples_per_environment must be at least 2 and dataset.rotation in [0, 1], got "
                 f"{examples_per_environment} and {rotation}"
+            )
+        if rotation < 1 and not self.problem.endswith("s"):
+            raise UserError(
+                f"dataset.rotation={rotation} has no effect on problem {self.problem}, which is not turned: "
+                f"choose dataset.problem={self.problem}s"
+            )
+        if self.problem.startswith("2") and spurious_dimensions != invariant_dimensions:
+            warnings.warn(
+                f"with {invariant_dimensions} invariant and {spurious_dimensions} spurious dimensions "
+                f"problem {self.problem} shuffles the wrong features in the test split, as in the published "
+                "numbers: take equal numbers to measure whether a method leaves the shortcut",
+                stacklevel=2,
             )
         self.seeds = list(range(seed, seed + n_seeds))
         self.n_environments = n_environments

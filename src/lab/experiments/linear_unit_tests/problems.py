@@ -90,8 +90,10 @@ class CauseAndEffect(Environments):
 class CowsAndCamels(Environments):
     """Problem 2, classification of an animal that is 100 times fainter than its usual background.
 
-    As in the authors' code, the split ``test`` shuffles the features from index ``n_spurious`` on. If there
-    are fewer spurious than invariant features, it therefore shuffles some invariant ones too.
+    Deviation: the split ``test`` shuffles the features from index ``n_spurious`` on, as the authors' script
+    did when it made the published numbers. In November 2021 (commit 80bcd8b) they corrected it to
+    ``n_invariant``. Without as many spurious as invariant features, some invariant ones are shuffled too, or
+    some spurious ones still say the class.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ METHODS: dict[str, Callable[[float], Aggregator]] = {
     "geometric_mean": GeometricMean,
     "irm_penalty": lambda _: Mean(),  # The penalty is in the objective.
 }
+NOISY = "noisy_regression"
+"""The only problem that uses the noise."""
 FEW_WEIGHTS = 6
 """If a problem has at most this many weights, its metrics contain them."""
 
@@ -58,7 +61,8 @@ class SmallProblemsTask:
         noise: half-width of the noise on the regression's private features.
 
     Raises:
-        UserError: a name is unknown, or the number of epochs does not divide the number of steps.
+        UserError: a name is unknown, a number is out of range, an option has no effect, or the number of
+            epochs does not divide the number of steps.
     """
 
     def __init__(
@@ -75,6 +79,16 @@ class SmallProblemsTask:
         for key, value, known in (("problem", problem, PROBLEMS), ("method", method, METHODS)):
             if value not in known:
                 raise UserError(f"{key} must be one of {', '.join(known)}, got {value!r}")
+        if n_seeds < 1 or not 0 <= noise < math.inf:
+            raise UserError(
+                f"n_seeds must be at least 1 and noise a number of at least 0, got {n_seeds} and {noise}"
+            )
+        if noise and problem != NOISY:
+            raise UserError(f"noise={noise} has no effect on problem={problem}: choose problem={NOISY}")
+        if run.seed:
+            raise UserError(
+                f"seed={run.seed} has no effect, because a run has the seeds 0 to n_seeds - 1: raise n_seeds"
+            )
         self.problem = PROBLEMS[problem](n_seeds, noise)
         steps = self.problem.schedule.steps
         self.steps_per_epoch, left = divmod(steps, run.trainer.max_epochs)

@@ -7,6 +7,7 @@ import random
 import pytest
 import torch
 
+from lab.experiments.linear_unit_tests.data import UnitTests
 from lab.experiments.linear_unit_tests.draws import options_of, starting_weights
 from lab.experiments.linear_unit_tests.methods import METHODS
 from lab.experiments.linear_unit_tests.problems import PROBLEMS, TEST, part_of
@@ -47,6 +48,20 @@ def test_the_spurious_features_predict_in_training_and_not_in_the_test_split() -
             explained = ((spurious - spurious.mean(0)) @ solution).var() / targets.var()
             assert both.isfinite().all()
             assert low <= explained <= high, (number, split, float(explained))
+
+
+@pytest.mark.parametrize(("n_spurious", "kept"), [(5, 0), (10, 5)])
+def test_problem_2_shuffles_what_the_published_numbers_shuffled(n_spurious: int, kept: int) -> None:
+    """It shuffles from index ``n_spurious`` on, so some of many spurious features still say the class."""
+    inputs, targets = made("2", n_spurious=n_spurious).sample(N, 2, TEST)
+    right = ((inputs[:, 5:] > 0) == targets[:, None].bool()).float().mean(0)
+    assert int((right > 0.9).sum()) == kept
+
+
+@pytest.mark.parametrize("problem", ["2", "2s"])
+def test_unequal_dimensions_of_problem_2_are_warned_of(problem: str) -> None:
+    with pytest.warns(UserWarning, match="shuffles the wrong features"):
+        UnitTests(0, 1, False, problem, spurious_dimensions=10, examples_per_environment=20)
 
 
 def test_a_rotation_moves_inputs_and_nothing_else() -> None:

@@ -98,6 +98,7 @@ def test_the_chosen_options_are_in_the_summary() -> None:
         (["dataset.problem=4"], "problem must be one of 1, 1s, 2"),
         (["dataset.n_environments=1"], "n_environments of at least 2"),
         (["dataset.rotation=2"], r"dataset\.rotation in \[0, 1\]"),
+        (["dataset.problem=1", "dataset.rotation=0.5"], "has no effect on problem 1, which is not turned"),
         (["n_draws=0"], "n_draws and steps_per_epoch must be at least 1"),
         (["n_seeds=0"], "n_seeds of at least 1"),
         (["method=null", "aggregator=iga"], "with method=null do not support Iga"),
