@@ -151,6 +151,7 @@ def test_the_authors_weights_are_a_setting_of_their_own(tmp_path: Path) -> None:
         "with 2 revolutions and 46 epochs; not reproduced with 3 revolutions and 93 epochs"
     )
     assert baselines.verdict.startswith("in part: reproduced at the authors' setting; not reproduced")
+    assert "At the authors' setting DANN begins with PyTorch's weights" in baselines.ours
     assert "3 of 3 seeds at the authors' setting" in robust.number
     assert runs_at(tmp_path, AUTHORS).groupby("method").size().eq(3).all()
 

@@ -447,8 +447,9 @@ def test_when_the_mask_with_the_authors_weights_is_perfect(text: str, results: P
     assert len(behind) == 10 and set(curves.epoch) == {*range(10, 91, 10), 93}
     (two,), (three, later) = since[2], since[3]
     assert (
-        f"from epoch {two} on with two revolutions and from epoch {three} or {later} on with three." in text
-    )
+        f"They have {whole(PERFECT)} % or more from epoch {two} on with two revolutions, and from epoch "
+        f"{three} or {later} on with three."
+    ) in text
 
 
 def test_the_thesiss_correlation_lies_within_the_intervals(text: str, results: Path) -> None:

@@ -19,6 +19,7 @@ from lab.experiments.spirals.methods import (
     upper_end,
 )
 from lab.experiments.spirals.settings import (
+    AUTHORS,
     LEFT_OPEN,
     Setting,
     Tests,
@@ -125,10 +126,19 @@ def _baselines(tests: dict[Setting, Tests], rest: str) -> Claim:
         ours=f"{_repeated(tests)} A one-sided t test, whose p value is in the table, compares each baseline "
         f"with chance, which is {100 * CHANCE:.0f} %. The verdict is on the "
         f"{len(NAMED_AT_CHANCE)} baselines that the source names, so without {UNNAMED}. Those of a setting "
-        f"share a level of {LEVEL:g} (Holm).{rest}",
+        f"share a level of {LEVEL:g} (Holm).{_dann(tests)}{rest}",
         table=_at_each(tests, BASELINES, p_values=True),
         number=f"highest median test accuracy of the {len(NAMED_AT_CHANCE)}: {', '.join(highest)}",
         verdict=at_settings(verdicts),
+    )
+
+
+def _dann(tests: dict[Setting, Tests]) -> str:
+    """Return which weights DANN begins with at the authors' setting, as a sentence."""
+    return (
+        f" {AUTHORS.words.capitalize()} DANN begins with PyTorch's weights, because their code has no DANN."
+        if AUTHORS in tests
+        else ""
     )
 
 
