@@ -31,7 +31,7 @@ from lab.models import MLP
 
 HIDDEN_UNITS = 32
 IRM_WEIGHT, IRM_JUMP = 91257.18613115903, 50
-"""The weight of the penalty, which is the IRM authors', and the step at which it begins."""
+"""The weight of the penalty, which is the IRM authors', and the step at which it jumps there from 1."""
 
 
 def environments(second_noise: float, seed: int, n: int, source: str, data_dir: str) -> Environments:

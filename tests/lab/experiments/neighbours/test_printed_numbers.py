@@ -28,6 +28,30 @@ def test_the_spirals(text: str, root: Path) -> None:
     assert f"({memorised} of the {len(runs)} runs memorised)" in text
 
 
+def test_methods_whose_search_on_the_spirals_chose_a_trial_that_learns_nothing(text: str, root: Path) -> None:
+    folder = root / "results" / "neighbours"
+    runs = pd.read_csv(folder / "spirals_runs.csv")
+    method = runs.command.str.extract(r"tuned=searched/neighbours_spirals/(\w+)", expand=False)
+    names = ["agreement_random", "gram_agreement", "layer_agreement"]
+    train = runs.groupby(method)["train/accuracy"].median()
+    assert sorted(train.index[train < 0.55]) == names
+    own = runs[method.isin(names)]["train/accuracy"]
+    shown = (
+        f"their new seeds have {tenths(own.min())} to {tenths(own.max())} % of the training examples right"
+    )
+    assert shown in text
+    best = []
+    for name in names:
+        trials = pd.read_csv(folder / "search" / "neighbours_spirals" / f"{name}_trials.csv")
+        chosen = trials[trials.chosen].iloc[0]
+        assert chosen["train/accuracy"] < 0.55 and chosen["value"] == trials["value"].max()
+        assert f"one class for all is right for {tenths(chosen['value'])} % of its test examples" in text
+        best.append(trials[trials.stopped == "memorised"]["value"].max())
+        assert (trials[trials.stopped != "memorised"]["train/accuracy"] < 0.55).all(), name
+    assert pd.isna(best[0]) and "agreement random has none" in text
+    assert f"(at most {tenths(best[1])} % and {tenths(best[2])} % in other bases;" in text
+
+
 def test_colored_mnist(text: str, root: Path) -> None:
     runs = pd.read_csv(root / "results" / "neighbours" / "colored_digits_runs.csv")
     method = runs.command.str.extract(r"tuned=searched/neighbours_colored_digits/(\w+)", expand=False)
