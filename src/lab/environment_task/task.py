@@ -117,10 +117,9 @@ class EnvironmentTask:
         """Take one step per batch, until the epoch ends or ``trainer.stop_at_loss`` is reached.
 
         Returns:
-            Means over the steps: ``mask/density`` (the kept share), ``epoch/risk``, and ``epoch/penalty``
-                if the
-            method adds a penalty. On request also ``mask/density/NAME`` for every parameter. ``converged`` if
-            ``trainer.stop_at_loss`` is reached.
+            Means over the steps: ``mask/density`` (the kept share), ``epoch/risk``, and ``epoch/penalty`` if
+            the method adds a penalty. On request also ``mask/density/NAME`` for every parameter.
+            ``converged`` if ``trainer.stop_at_loss`` is reached.
 
         Raises:
             DivergedError: a risk, a penalty or a parameter is not finite.
