@@ -47,6 +47,7 @@ class EntropyBonus(NoTeacher):
 
     def __init__(self, problem: Problem, entropy_weight: float, **others: Any) -> None:
         super().__init__(problem)
+        _check_above_zero("entropy_bonus", "entropy_weight", entropy_weight)
         self.weight = entropy_weight
         if not hasattr(problem, "entropy"):
             raise UserError(
@@ -64,11 +65,12 @@ class Auxiliary(NoTeacher):
 
     def __init__(self, problem: Problem, auxiliary_weight: float, **others: Any) -> None:
         super().__init__(problem)
+        _check_above_zero("auxiliary", "auxiliary_weight", auxiliary_weight)
         self.weight = auxiliary_weight
         if not hasattr(problem, "auxiliary_head"):
             raise UserError(
                 "method=auxiliary needs a problem with a head that predicts the privileged data: choose "
-                "dataset=noisy_privileged or mujoco_returns"
+                "dataset=mujoco_returns"
             )
         self.student = _TwoHeads(self.student, problem.auxiliary_head())
 
@@ -122,6 +124,14 @@ class _TwoHeads(nn.Module):
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         outputs, hidden = self.student(inputs)
         return outputs, self.head(hidden)
+
+
+def _check_above_zero(method: str, name: str, weight: float) -> None:
+    """Refuse a weight with which the method would be plain training, or would turn against its aim."""
+    if weight <= 0:
+        raise UserError(
+            f"method={method} needs {name} above 0, got {weight:g}: without it choose method=no_teacher"
+        )
 
 
 METHODS: dict[str, Callable[..., Method]] = {

@@ -139,8 +139,11 @@ def test_a_meta_gradient_that_is_not_finite_stops_with_the_step_and_the_remedy()
     ("overrides", "message"),
     [
         (["method=distil"], "method must be one of distill, no_teacher"),
-        (["method=entropy_bonus"], "method=entropy_bonus needs"),
-        (["method=auxiliary", "dataset=game_of_life"], "method=auxiliary needs"),
+        (["method=entropy_bonus", "entropy_weight=1"], "method=entropy_bonus needs a problem"),
+        (["method=entropy_bonus", "dataset=noisy_labels"], "needs entropy_weight above 0, got 0"),
+        (["method=auxiliary", "auxiliary_weight=-1"], "needs auxiliary_weight above 0, got -1"),
+        (["method=auxiliary"], "predicts the privileged data: choose dataset=mujoco_returns"),
+        (["method=auxiliary", "dataset=game_of_life"], "method=auxiliary needs a problem"),
         (["method=fixed_teacher", "fixed_teacher=oracle"], "oracle with dataset=game_of_life"),
         (["teaching.split=random"], r"teaching\.split must be fixed or redrawn"),
         (["student.kind=adagrad"], "kind must be adam or sgd"),
