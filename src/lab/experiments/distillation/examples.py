@@ -80,7 +80,7 @@ class Replicas:
         n_train: sizes of the training set.
 
     Raises:
-        UserError: there is no seed, or a size is below four examples.
+        UserError: there is no seed, a size is below four examples, or two sizes are equal.
     """
 
     def __init__(self, seed: int, n_seeds: int, n_train: Sequence[int]) -> None:
@@ -89,6 +89,8 @@ class Replicas:
                 "n_seeds must be at least 1 and every size in dataset.n_train at least 4, "
                 f"got n_seeds={n_seeds} and dataset.n_train={list(n_train)}"
             )
+        if len(set(n_train)) < len(n_train):
+            raise UserError(f"dataset.n_train must give different sizes, got {list(n_train)}")
         pairs = list(product(n_train, range(seed, seed + n_seeds)))
         self.sizes = torch.tensor([size for size, _ in pairs])
         self.seeds = [s for _, s in pairs]

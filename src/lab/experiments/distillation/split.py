@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ilc.errors import UserError
+
 
 class Split:
     """R training sets of different sizes, each divided into a training part and a validation part.
@@ -15,12 +17,20 @@ class Split:
         sizes: number of examples of each replica, ``[R]``; its training set is the first so many of N.
         share: share of the examples in the validation part; 0 for no validation part.
         batch_size: batch size of the student.
+
+    Raises:
+        UserError: the share leaves a replica without a training part.
     """
 
     def __init__(self, sizes: Tensor, share: float, batch_size: int) -> None:
         self.sizes, self.batch_size = sizes, batch_size
         self.n_validation = (share * sizes).round().long().clamp(min=1) if share > 0 else 0 * sizes
         self.n_training = sizes - self.n_validation
+        if int(self.n_training.min()) < 1:
+            raise UserError(
+                f"teaching.validation_share={share:g} of {int(sizes.min())} examples leaves none to train "
+                "on: take a smaller share or a larger dataset.n_train"
+            )
         self.order = torch.empty(0)
         self.redraw()
 

@@ -108,7 +108,11 @@ class DistillationTask:
         self.step = 0
 
     def train_epoch(self) -> Metrics:
-        """Take one meta-step, if the teacher learns, and then the student's steps."""
+        """Take one meta-step, if the teacher learns, and then the student's steps.
+
+        Raises:
+            DivergedError: the meta-gradient or the student's weights are no longer finite.
+        """
         learns = self.method.learns_to_teach
         rows = self.split.batches(max(self.student_steps, self.teaching.n_inner if learns else 0))
         rows = rows.to(self.device)
@@ -119,6 +123,11 @@ class DistillationTask:
         self.weights, self.state = train(
             self._loss, self.weights, self.optimizer, self.state, list(zip(batches, signals, strict=True))
         )
+        if not all(bool(value.isfinite().all()) for value in self.weights.values()):
+            raise DivergedError(
+                f"the student's weights are not finite after step {self.step + self.student_steps}: choose a "
+                "smaller student.lr"
+            )
         self.step += self.student_steps
         if learns and self.teaching.split == "redrawn":
             self.split.redraw()

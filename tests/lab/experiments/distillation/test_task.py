@@ -135,6 +135,13 @@ def test_a_meta_gradient_that_is_not_finite_stops_with_the_step_and_the_remedy()
         task.train_epoch()
 
 
+def test_a_student_without_a_teacher_that_diverges_stops_too() -> None:
+    task = task_of(*SMALL["noisy_labels"], "dataset=noisy_labels", "method=no_teacher", "student.lr=1e30")
+    with pytest.raises(UserError, match="not finite after step"):
+        for _ in range(3):
+            task.train_epoch()
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -145,6 +152,11 @@ def test_a_meta_gradient_that_is_not_finite_stops_with_the_step_and_the_remedy()
         (["method=auxiliary"], "predicts the privileged data: choose dataset=mujoco_returns"),
         (["method=auxiliary", "dataset=game_of_life"], "method=auxiliary needs a problem"),
         (["method=fixed_teacher", "fixed_teacher=oracle"], "oracle with dataset=game_of_life"),
+        (["dataset=game_of_life", "dataset.alive=2"], r"dataset\.alive is a share"),
+        (["dataset=mujoco_returns", "dataset.student_layers=0"], r"dataset\.student_layers"),
+        (["dataset=mujoco_returns", "dataset.teacher_channels=[]"], "one number of channels or more"),
+        (["dataset.n_train=[16,16]"], "different sizes"),
+        (["dataset.n_train=[8]", "teaching.validation_share=0.95"], "0.95 of 8 examples leaves none"),
         (["teaching.split=random"], r"teaching\.split must be fixed or redrawn"),
         (["student.kind=adagrad"], "kind must be adam or sgd"),
         (["inner.lr=1"], "inner and student must be equal optimizers"),

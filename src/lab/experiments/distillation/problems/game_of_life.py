@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ilc.errors import UserError
 from lab.experiments.distillation.examples import Replicas
 from lab.experiments.distillation.replicas import Convolution, Linear
 from lab.experiments.distillation.teaching_losses import mixed_frames
@@ -48,7 +49,7 @@ class GameOfLife:
         attention_scale: standard deviation of the teacher's initial attention.
 
     Raises:
-        UserError: there is no seed, or there are too few examples.
+        UserError: there is no seed, there are too few examples, or ``alive`` is no share.
     """
 
     def __init__(
@@ -64,6 +65,8 @@ class GameOfLife:
         weight_gain: float = 1.0,
         attention_scale: float = 0.1,
     ) -> None:
+        if not 0 <= alive <= 1:
+            raise UserError(f"dataset.alive is a share of the cells and must be in [0, 1], got {alive}")
         self.replicas = Replicas(seed, n_seeds, n_train)
         self.steps, self.size, self.alive = steps, size, alive
         self.filters, self.weight_gain, self.attention_scale = filters, weight_gain, attention_scale

@@ -67,6 +67,12 @@ class MujocoReturns:
                 f"dataset.noise_frames must be in [0, {STEPS}] and dataset.n_test at least 1, "
                 f"got {noise_frames} and {n_test}"
             )
+        if min(student_layers, student_units, teacher_units, *teacher_channels) < 1 or not teacher_channels:
+            raise UserError(
+                "dataset.student_layers, student_units, teacher_units and each of teacher_channels must be "
+                "at least 1, and there must be one number of channels or more, got "
+                f"{student_layers}, {student_units}, {teacher_units} and {list(teacher_channels)}"
+            )
         self.replicas = Replicas(seed, n_seeds, n_train)
         self.student_layers, self.student_units = student_layers, student_units
         self.teacher_channels, self.teacher_units = list(teacher_channels), teacher_units
