@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ilc.errors import UserError
 from lab.experiments.lora_domains.data import SIZE, pretraining_examples
 from lab.machine.transformers_import import import_transformers
 
@@ -29,7 +30,7 @@ class PretrainedLora(nn.Module):
         pretraining_lr: the learning rate of Adam.
 
     Raises:
-        UserError: transformers or peft is not installed.
+        UserError: transformers or peft is not installed, or ``pretraining_steps`` is below 0.
     """
 
     def __init__(
@@ -41,6 +42,8 @@ class PretrainedLora(nn.Module):
         pretraining_lr: float = 3e-3,
     ) -> None:
         super().__init__()
+        if pretraining_steps < 0:
+            raise UserError(f"model.pretraining_steps must be at least 0, got {pretraining_steps}")
         import_transformers("experiment=lora_domains")
         import peft
         from transformers import BertConfig, BertModel

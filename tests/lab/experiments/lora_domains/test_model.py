@@ -7,14 +7,21 @@ import torch
 from torch.nn import functional as F
 
 from ilc.distributed import current
+from ilc.errors import UserError
 from lab.experiments.lora_domains.data import make_lora_domains, pretraining_examples
 from lab.experiments.lora_domains.model import PretrainedLora
 from lab.experiments.lora_domains.product_basis_mask import ProductBasisMask
 from lab.machine.torchvision_import import import_torchvision
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::FutureWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 
+def test_a_negative_number_of_pretraining_steps_is_refused() -> None:
+    with pytest.raises(UserError, match=r"model\.pretraining_steps must be at least 0, got -1"):
+        PretrainedLora(9, 2, pretraining_steps=-1)
+
+
+@pytest.mark.slow
 def test_pretraining_and_a_vote_on_the_product() -> None:
     import_torchvision()  # Before transformers and peft.
     pytest.importorskip("transformers")
