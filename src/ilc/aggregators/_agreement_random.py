@@ -12,9 +12,8 @@ class AgreementRandom(DrawingAggregator):
 
     Source: Mansilla et al., arXiv 2108.01621. As in the authors' code, the size of the noise is the mean size
     of the kept components.
-    Deviation: this mean is taken in each tensor, not over all parameters; a tensor without kept components
-        gets
-    no noise.
+    Deviation: this mean is taken in each tensor, not over all parameters. A tensor without kept components
+    gets no noise.
     """
 
     def combine(self, statistics: GradientStatistics) -> Combined:

@@ -156,7 +156,7 @@ def agreement(statistics: GradientStatistics, agreement_threshold: float) -> Ten
     """The mask of the components with |sum of signs| >= threshold * E (paper, section 2.3).
 
     The comparison uses whole numbers, so a sum exactly at the threshold is always kept. In floating point
-    0.55 * 20 is a little more than 11; ``votes_required`` subtracts 1e-9 from the threshold for this reason.
+    0.55 * 100 is a little more than 55; ``votes_required`` subtracts 1e-9 from the threshold for this reason.
     """
     return statistics.sign_sum.abs() >= votes_required(statistics.n_environments, agreement_threshold)
 

@@ -12,8 +12,11 @@ class GradDrop(DrawingAggregator):
     """Keep the positive gradients with probability ``P = (1 + sum g / sum |g|) / 2``, else the negative ones.
 
     Source: Chen et al., arXiv 2010.06808, algorithm 1, with its defaults: f is the identity, there is no
-        leak.
-    Deviation: the sum is divided by E. So environments of equal sign give the mean and not E times the mean.
+    leak.
+
+    Deviation: the gradients are those of parameters. The source has gradients of activations, and takes the
+    sign of their product with the activation. Also, the sum is divided by E. So environments of equal sign
+    give the mean and not E times the mean.
     """
 
     needs_magnitudes = True

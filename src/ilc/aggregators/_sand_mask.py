@@ -17,11 +17,11 @@ class SandMask(Aggregator):
     """Mean gradient times ``max(0, tanh(k (|sum of signs| / E - tau) / variance))``, over the mask's mean.
 
     Source: Shahtalebi et al., arXiv 2106.02266, and DomainBed's code. The variance is that of the
-        environments'
-    gradients around their mean, divided by E - 1. Each tensor is divided by the mean of its mask. The
-    variance is computed from sums of squares, with an error of about 1e-7 times the mean square. Equal
-    gradients have a variance of zero and are kept completely. The defaults, tau 0.5 and k 10, are
-    DomainBed's.
+    environments' gradients around their mean, divided by E - 1. Each tensor is divided by the mean of its
+    mask. The variance is computed from sums of squares, with an error of about 1e-7 times the mean square.
+    Equal gradients have a variance of zero and are kept completely. The default of k is DomainBed's. That of
+    tau is the middle of the values that DomainBed draws, from 0 to 1. At DomainBed's default, 1, the mask
+    would be zero everywhere.
 
     Args:
         agreement_threshold: tau in [0, 1]. The mask is zero at this agreement and below it.

@@ -94,7 +94,8 @@ def ellipsoid_volume(hessian: Tensor) -> float:
 def _check_positive_definite(hessians: Tensor) -> None:
     if hessians.ndim != 3 or hessians.shape[1] != hessians.shape[2] or not len(hessians):
         raise UserError(f"Hessians must be stacked as [E, P, P], got shape {tuple(hessians.shape)}")
-    if not torch.allclose(hessians, hessians.mT) or bool((torch.linalg.eigvalsh(hessians) <= 0).any()):
+    wide = hessians.double()
+    if not torch.allclose(wide, wide.mT) or bool((torch.linalg.eigvalsh(wide) <= 0).any()):
         raise UserError(
             "a geometric mean needs symmetric positive definite matrices, but at least one is not: add a "
             "small positive diagonal to each (paper, footnote 8)"

@@ -1,10 +1,9 @@
 """Consistency from the second-order expansion of every environment's risk, with every maximum solved exactly.
 
 Deviation: the paper leaves the size of the small diagonal open (footnote 8). Here it is a share of the
-    largest
-curvature, and negative curvature counts as zero. So a saddle or a maximum would get the best possible score.
-It is refused if every gradient is zero. Otherwise the result says how much negative curvature was left out
-(``negative_curvature``).
+largest curvature, and negative curvature counts as zero. So a saddle or a maximum would get the best
+possible score. It is refused if every gradient is zero. Otherwise the result says how much negative curvature
+was left out (``negative_curvature``).
 """
 
 from __future__ import annotations

@@ -85,8 +85,7 @@ def _may_share() -> bool:
     """Whether numba can use OpenMP, and with it the same threads as PyTorch.
 
     PyTorch's threads keep spinning for a while after each call. Other threads on the same cores would wait
-    for
-    them: in a measurement, two threads of our own took longer than one.
+    for them: in a measurement, two threads of our own took longer than one.
     """
     if find_spec("numba.np.ufunc.omppool") is None:
         return False

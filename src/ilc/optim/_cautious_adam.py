@@ -117,7 +117,8 @@ class CautiousAdam(torch.optim.Adam):
         m.lerp_(g, 1 - b1)
         v.mul_(b2).addcmul_(g, g, value=1 - b2)
         root = (v / (1 - b2**t)).sqrt_().add_(group["eps"])
-        agrees = (m * g > 0).to(m.dtype)
+        # Signs, because a product of two numbers of 1e-23 is 0 in single precision.
+        agrees = (m.sign() * g.sign() > 0).to(m.dtype)
         share = agrees.mean().clamp_min(_SMALLEST_SHARE)
         update: Tensor = m / root * agrees / (share * (1 - math.pow(b1, t)))
         return update

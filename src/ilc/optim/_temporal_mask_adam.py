@@ -41,7 +41,8 @@ class TemporalMaskAdam(torch.optim.Optimizer):
     The average a does not change. Threshold 0 is plain Adam of the same form, to the bit.
 
     The average a starts from zero, so |a| is at most 1 - b3^t after t steps. No component moves before this
-    bound reaches the threshold. At threshold 1 no component ever moves, except by rounding.
+    bound reaches the threshold. At threshold 1 no component ever moves, except by rounding. Where the exact
+    average equals the threshold, rounding may decide, because a is a sum of rounded products.
 
     m, v and a are float32 or wider, also for parameters of half precision. In bfloat16 an average of equal
     signs would stop at 0.8.
@@ -179,6 +180,9 @@ def _check(group: dict[str, Any]) -> None:
     check_betas(group["betas"], 3)
     for name in ("decoupled", "pytorch_form"):
         check_truth_value(name, group[name])
+    for name in ("maximize", "amsgrad"):
+        if group.get(name):  # Else a group could ask for it, and the step would go the other way.
+            raise UserError(f"TemporalMaskAdam has no option {name}, got {group[name]!r}: leave it out")
     threshold = group["agreement_threshold"]
     if not is_number(threshold) or not 0 <= threshold <= 1:
         raise UserError(

@@ -128,20 +128,20 @@ def test_all_zeros_give_zeros(aggregator: Aggregator) -> None:
     assert torch.equal(aggregator(torch.zeros(4, 3, 2)), torch.zeros(3, 2))
 
 
-@pytest.mark.parametrize("threshold", [i / 20 for i in range(21)])
-@pytest.mark.parametrize("n", [10, 20, 40, 80])
-def test_a_tie_at_the_threshold_is_kept(threshold: float, n: int) -> None:
-    """For instance 0.55 * 20, which is 11.000000000000002 in floating point."""
-    surplus = round(threshold * n)
-    if (n - surplus) % 2 or Fraction(str(threshold)) * n != surplus:
-        return
-    positive = (n + surplus) // 2
-    signs = torch.cat([torch.ones(positive), -torch.ones(n - positive)])
-    gradients = torch.stack([signs, signs * 2], dim=1)
-    assert torch.equal(AndMask(threshold)(gradients), gradients.mean(0))
-    if surplus:
-        fewer = torch.cat([torch.ones(positive - 1), -torch.ones(n - positive + 1)])
-        assert not AndMask(threshold)(fewer[:, None]).any()
+@pytest.mark.parametrize("n", [10, 20, 25, 50, 75, 80, 100])
+def test_a_tie_at_the_threshold_is_kept(n: int) -> None:
+    """For instance 0.28 * 25, which is 7.000000000000001 in floating point."""
+    for percent in range(101):
+        surplus, rest = divmod(percent * n, 100)
+        if rest or (n - surplus) % 2:
+            continue
+        positive = (n + surplus) // 2
+        signs = torch.cat([torch.ones(positive), -torch.ones(n - positive)])
+        gradients = torch.stack([signs, signs * 2], dim=1)
+        assert torch.equal(AndMask(percent / 100)(gradients), gradients.mean(0))
+        if surplus > 1:
+            fewer = torch.cat([torch.ones(positive - 1), -torch.ones(n - positive + 1)])
+            assert not AndMask(percent / 100)(fewer[:, None]).any()
 
 
 def test_an_exact_zero_has_no_vote_but_counts_as_an_environment() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ilc.aggregators import AndMask, GramAgreement
+from ilc.gradients import backward
 
 
 def rows_of(seed: int, n: int = 4, width: int = 7) -> Tensor:
@@ -62,3 +63,23 @@ def test_an_environment_without_a_part_in_a_direction_has_no_vote_there(dtype: t
         expected = update(rows, 0.6).norm()
         assert expected > 0
         torch.testing.assert_close(update(turned, 0.6).double().norm(), expected, rtol=1e-4, atol=0)
+
+
+def step_of(rows: Tensor, threshold: float) -> tuple[Tensor, float]:
+    """The update and the kept share of a step whose environments have these gradients."""
+    model = nn.Linear(rows.shape[1], 1, bias=False).to(rows.dtype)
+    ones = rows.new_ones(len(rows), 1, 1)
+    result = backward(model, lambda y, t: (y * t).mean(), rows[:, None], ones, GramAgreement(threshold))
+    assert model.weight.grad is not None
+    return model.weight.grad[0], float(result.overall_kept_share)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_in_single_precision_a_direction_without_a_gradient_is_not_counted(seed: int) -> None:
+    """All gradients lie on one line, where four of five agree. Other directions are rounding."""
+    torch.manual_seed(seed)
+    rows = torch.tensor([1.0, 2.0, 3.0, -1.5, 0.7])[:, None] * torch.randn(10)
+    for threshold, share in ((0.6, 1.0), (0.8, 0.0)):
+        update, kept = step_of(rows, threshold)
+        assert kept == share
+        torch.testing.assert_close(update, share * rows.mean(0))

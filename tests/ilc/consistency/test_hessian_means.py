@@ -83,6 +83,12 @@ def test_matrices_without_a_geometric_mean_are_refused(hessians):
         karcher_mean(hessians)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_matrices_of_half_precision_have_a_mean_in_double_precision(dtype):
+    pair = torch.tensor([[[2.0, 1.0], [1.0, 3.0]], [[1.0, 0.5], [0.5, 4.0]]])
+    assert torch.equal(karcher_mean(pair.to(dtype)), karcher_mean(pair))
+
+
 def test_a_matrix_that_is_not_diagonal_is_refused():
     with pytest.raises(UserError, match="diagonal"):
         diagonal_geometric_mean(torch.ones(1, 2, 2))

@@ -55,6 +55,16 @@ def test_without_momentum_it_is_adam() -> None:
     torch.testing.assert_close(one, two)
 
 
+def test_a_gradient_whose_square_is_zero_in_single_precision_still_agrees() -> None:
+    """If it did not, the steps of all other components would be twice as long."""
+    one, two = (torch.nn.Parameter(torch.ones(4)) for _ in range(2))
+    one.grad = torch.tensor([1.0, -1.0, 1e-25, -1e-25])
+    two.grad = one.grad.clone()
+    CautiousAdam([one], 0.1, (0.0, 0.9)).step()
+    torch.optim.Adam([two], 0.1, (0.0, 0.9)).step()
+    torch.testing.assert_close(one, two)
+
+
 def test_where_nothing_agrees_nothing_moves() -> None:
     p = torch.nn.Parameter(torch.ones(3))
     optimizer = CautiousAdam([p], 0.1)

@@ -218,6 +218,15 @@ def test_bad_values_are_named(options: dict[str, Any], message: str) -> None:
         TemporalMaskAdam([{"params": [nn.Parameter(torch.ones(1))], **options}])
 
 
+@pytest.mark.parametrize("option", ["maximize", "amsgrad"])
+def test_a_group_cannot_ask_for_an_option_that_is_not_there(option: str) -> None:
+    """As for a group of ``CautiousAdam``. The step would minimise without a word."""
+    parameter = nn.Parameter(torch.ones(1))
+    with pytest.raises(UserError, match=f"TemporalMaskAdam has no option {option}, got True"):
+        TemporalMaskAdam([{"params": [parameter], option: True}])
+    TemporalMaskAdam([{"params": [parameter], option: False}])
+
+
 def test_no_parameters_and_sparse_gradients_are_refused() -> None:
     with pytest.raises(UserError, match="no parameters"):
         TemporalMaskAdam([])
