@@ -135,6 +135,17 @@ def test_equal_gradients_give_themselves(name: str) -> None:
     torch.testing.assert_close(NEIGHBOURS[name]()(gradient.expand(4, -1)), factor * gradient)
 
 
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_a_factor_on_all_gradients_is_one_on_the_update_if_it_says_so(name: str) -> None:
+    torch.manual_seed(0)
+    gradients = torch.randn(5, 200)
+    plain = NEIGHBOURS[name]()(gradients)
+    for factor in (2.0**-60, 2.0**60):
+        found = NEIGHBOURS[name]()(gradients * factor)
+        same = torch.allclose(found, plain * factor, rtol=1e-5, atol=0)
+        assert same == NEIGHBOURS[name]().follows_scale
+
+
 def test_full_disagreement_is_zero_but_for_what_draws() -> None:
     gradients = torch.tensor([[1.0, -2.0], [-1.0, 2.0]])
     for make in (SandMask, SignElection, AgreementSum, AgreementRandom):

@@ -49,6 +49,20 @@ def test_the_karcher_mean_is_congruence_invariant_and_symmetric_in_its_arguments
     assert torch.allclose(karcher_mean(hessians.flip(0)), karcher_mean(hessians), atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_karcher_mean_of_badly_conditioned_matrices_is_found(seed):
+    """Curvatures from 0.01 to 100 in different directions: with whole steps there is no convergence."""
+    generator = torch.Generator().manual_seed(seed)
+    turns = torch.linalg.qr(torch.randn(3, 3, 3, generator=generator, dtype=torch.float64)).Q
+    curvatures = torch.tensor([0.01, 1.0, 100.0], dtype=torch.float64)
+    hessians = (turns * curvatures) @ turns.mT
+    hessians = (hessians + hessians.mT) / 2
+    inverse = torch.linalg.inv(torch.linalg.cholesky(karcher_mean(hessians)))
+    values, basis = torch.linalg.eigh(inverse @ hessians @ inverse.T)
+    logs = (basis * values.log()[:, None]) @ basis.mT
+    assert float(logs.mean(0).norm()) < 1e-8 * float(logs.norm())
+
+
 def test_diagonal_matrices_have_the_entrywise_mean_and_one_zero_makes_a_zero():
     entries = torch.rand(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 0.1
     diagonal = torch.diag_embed(entries)
