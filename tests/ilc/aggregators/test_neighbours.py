@@ -135,6 +135,13 @@ def test_equal_gradients_give_themselves(name: str) -> None:
     torch.testing.assert_close(NEIGHBOURS[name]()(gradient.expand(4, -1)), factor * gradient)
 
 
+def test_rounding_of_a_variance_of_zero_drops_nothing_from_the_sand_mask() -> None:
+    """The variance is a difference of sums of squares. Rounding makes it negative for some of these."""
+    torch.manual_seed(0)
+    gradient = torch.randn(200)
+    torch.testing.assert_close(SandMask()(gradient.expand(7, -1)), gradient)
+
+
 @pytest.mark.parametrize("name", NEIGHBOURS)
 def test_a_factor_on_all_gradients_is_one_on_the_update_if_it_says_so(name: str) -> None:
     torch.manual_seed(0)

@@ -82,6 +82,15 @@ def test_with_gradients_the_score_agrees_with_a_grid_over_the_ellipses():
         assert found.inconsistency == pytest.approx(brute_force(parts, 0.3), rel=1e-5)
 
 
+def test_a_gap_is_as_large_where_the_other_risk_is_the_lower_one():
+    """Two bowls of equal curvature, at heights 1 and 0. The lower one is farthest below at its bottom."""
+    bowl, flat = diagonal(1.0, 1.0), torch.zeros(2, dtype=torch.float64)
+    losses = quadratics((bowl, flat, ZERO + 1), (bowl, flat, ZERO))
+    expected = torch.tensor([[0.1, 1.0], [1.1, 0.1]], dtype=torch.float64)
+    for form in (quadratic, hessian_vector):
+        torch.testing.assert_close(form(losses, flat, 0.1).gaps, expected, rtol=1e-6, atol=1e-6)
+
+
 def test_the_reported_step_is_inside_and_attains_the_gap():
     generator = torch.Generator().manual_seed(2)
     parts = [draw(generator, 5) for _ in range(3)]

@@ -76,6 +76,14 @@ def test_where_nothing_agrees_nothing_moves() -> None:
     assert torch.equal(p, before)
 
 
+def test_a_gradient_of_exactly_zero_does_not_agree() -> None:
+    """Half of the components agree, so their steps are twice as long."""
+    p = torch.nn.Parameter(torch.zeros(4))
+    p.grad = torch.tensor([1.0, -1.0, 0.0, 0.0])
+    CautiousAdam([p], 0.1).step()
+    torch.testing.assert_close(p.detach(), torch.tensor([-0.2, 0.2, 0.0, 0.0]))
+
+
 def test_a_closure_is_called_once_and_its_loss_returned() -> None:
     p = torch.nn.Parameter(torch.ones(3))
     optimizer = CautiousAdam([p], 0.1)

@@ -80,6 +80,13 @@ def test_l1_adds_its_sign_to_the_gradient() -> None:
     torch.testing.assert_close(p.grad, torch.tensor([L1, -L1, 0.0]))
 
 
+def test_the_scale_of_the_loss_is_that_of_both_coupled_terms() -> None:
+    p = nn.Parameter(torch.tensor([2.0, -4.0]))
+    p.grad = torch.zeros(2)
+    Regularizer([p], weight_decay=0.5, l1=3.0).before_step(scale=0.1)
+    torch.testing.assert_close(p.grad, torch.tensor([0.1 * (1 + 3), -0.1 * (2 + 3)]))
+
+
 def test_frozen_parameters_are_left_alone() -> None:
     p = nn.Parameter(torch.ones(2), requires_grad=False)
     regularizer = Regularizer([p], DECAY, L1, decoupled=True)
