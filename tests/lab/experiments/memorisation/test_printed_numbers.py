@@ -9,7 +9,7 @@ import pandas as pd
 from docs.page_text import word
 from ilc.gradients import example_local
 from lab.experiments.memorisation import thumbnail
-from lab.experiments.memorisation.results import at_best_rates, curves_of
+from lab.experiments.memorisation.results import at_best_rates, curves_of, runs_of
 
 
 def test_the_papers_size(text: str, root: Path) -> None:
@@ -103,6 +103,13 @@ def test_label_noise(text: str, root: Path) -> None:
     words = f"it reaches {_range(highest)} % at epochs {min(epochs):.0f} to {max(epochs):.0f}"
     assert words in text
     assert f"fits {_range(plain[keys[0]][best])} % of the wrong labels" in text
+    runs = runs_of(root / "results", "label_noise")
+    other = runs.merge(curves[["aggregator", "optimizer.lr"]].drop_duplicates(), how="left", indicator=True)
+    other = other[other._merge == "left_only"].set_index("aggregator")[keys] * 100
+    of_mask, of_plain = ([_range(other.loc[name, key]) for key in keys] for name in ("and_mask", "mean"))
+    words = f"there the mask fits {of_mask[0]} % of the wrong labels and ends at {of_mask[1]} % in the test,"
+    assert f"{words} and plain training fits {of_plain[0]} % and ends at {of_plain[1]} %. One" in text
+    assert len(other) == 4
 
 
 def _range(percent: pd.Series) -> str:
