@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary, ref
 
 from torch import Tensor
 
-from ilc.aggregators import Aggregator
+from ilc.aggregators import Aggregator, Mean
 from ilc.errors import UserError
-from ilc.gradients import BackwardResult
+from ilc.gradients import BackwardResult, environment_gradients
 from ilc.gradients._batches import Batch
 from ilc.gradients._ways.of_losses import Loss
 from ilc.integrations._scaled import scaled
@@ -89,6 +89,9 @@ class EnvironmentModule:
                 the strategy is not that of one device.
         """
         self._check()
+        if getattr(self.trainer.fit_loop, "_skip_backward", False):
+            seen: Tensor = self._pass_without_votes(loss_fn, inputs, targets, gradients)
+            return seen
         now = self._in_fit()
         if now.voted:
             raise UserError(
@@ -103,6 +106,17 @@ class EnvironmentModule:
         risks: Tensor = now.update.collect(self, loss_fn, inputs, targets, gradients, last=last)
         now.voted = True
         return risks.mean()
+
+    def _pass_without_votes(
+        self: Any, loss_fn: Loss, inputs: Batch, targets: Batch, gradients: str
+    ) -> Tensor:
+        """Renew the statistics of BatchNorm, for which StochasticWeightAveraging makes a last epoch.
+
+        No optimizer steps there. ``momentum`` is None, which ``torch.func`` cannot follow.
+        """
+        way = "sequential" if gradients == "vectorized" else gradients
+        found = environment_gradients(self, loss_fn, inputs, targets, Mean(), way)
+        return found.risks.mean()
 
     def backward(self: Any, loss: Tensor, *args: Any, **kwargs: Any) -> None:
         """Fill ``.grad`` in place of ``loss.backward()``; Lightning calls this.

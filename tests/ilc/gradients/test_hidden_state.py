@@ -309,6 +309,36 @@ def test_models_that_keep_nothing_of_an_environment_pass(what: str, way: str) ->
         backward(model, F.cross_entropy, *batch(), AndMask(0.5), way)
 
 
+class Hooking(nn.Module):
+    """Its first pass puts a hook on a layer, as transformers does to return hidden states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.hooked = nn.Linear(4, 2), False
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.hooked:
+            self._hook(first=True)
+        self.hooked = True
+        return self.layer(x)  # type: ignore[no-any-return]
+
+    def _hook(self, first: bool) -> None:
+        def hook(*_: object) -> None:
+            assert first
+
+        self.layer.register_forward_hook(hook)
+
+
+@pytest.mark.parametrize("way", ["vectorized", "sequential"])
+def test_a_hook_that_the_first_pass_makes_has_its_own_remedy(way: str) -> None:
+    model = Hooking()
+    batch = torch.randn(3, 6, 4), torch.randn(3, 6, 2)
+    with pytest.raises(UserError, match=r"as transformers does .* call the model once before training"):
+        backward(model, F.mse_loss, *batch, AndMask(0.5), gradients=way)
+    model(batch[0][0])
+    assert backward(model, F.mse_loss, *batch, AndMask(0.5), gradients=way).risks.shape == (3,)
+
+
 def test_a_loss_may_have_a_generator_of_its_own() -> None:
     generator, same = (torch.Generator().manual_seed(1) for _ in range(2))
 

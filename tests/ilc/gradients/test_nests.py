@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from ilc import verify
 from ilc.aggregators import AndMask, Mean, VRex
+from ilc.errors import UserError
 from ilc.gradients import PER_EXAMPLE, backward
 from ilc.gradients._trials import choose_way
 from ilc.gradients._ways.by_layers import known_answers
@@ -341,3 +342,27 @@ def test_torch_func_takes_a_nest_where_it_can(kind: str, capsys: pytest.CaptureF
     backward(model, F.cross_entropy, batches, labels, AndMask(0.6))
     assert ("torch.func cannot follow the model" in capsys.readouterr().out) == (kind == "cannot")
     assert_update(model, loop(losses, model), AndMask(0.6))
+
+
+class WithAuxiliary(nn.Module):
+    """Logits of each example, and a loss of all examples beside them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        logits = self.head(x)
+        return logits, logits.softmax(-1).mean(0).square().sum()
+
+
+@pytest.mark.parametrize("way", PER_EXAMPLE)
+def test_an_auxiliary_loss_of_all_examples_is_named(way: str) -> None:
+    def risk(outputs: Any, y: Tensor) -> Tensor:
+        return F.cross_entropy(outputs[0], y) + 0.1 * outputs[1]
+
+    model, batch = WithAuxiliary(), (torch.randn(6, 1, 4), torch.randint(0, 3, (6, 1)))
+    with pytest.raises(UserError, match="without a row for each example, such as an auxiliary loss") as error:
+        backward(model, risk, *batch, AndMask(0.2), gradients=way)
+    assert "use gradients='sequential'" in str(error.value)
+    backward(model, risk, *batch, AndMask(0.2), gradients="sequential")

@@ -19,6 +19,7 @@ from ilc.aggregators import AndMask, Iga, Mean
 from ilc.errors import UserError
 from ilc.gradients._trials import choose_way
 from ilc.integrations import EnvironmentModule
+from ilc.objectives import Objective
 
 pytestmark = [
     pytest.mark.slow,  # Importing Lightning takes longer than the tests.
@@ -90,6 +91,26 @@ def test_optimisation_by_hand_needs_backward_alone(lightning: Any) -> None:
 
     ours = fit(lightning, module(lightning, step, automatic_optimization=False))
     assert_moved_alike(ours, plain_training(MASK, clip=0.3))
+
+
+def test_optimisation_by_hand_scales_the_loss_itself(lightning: Any) -> None:
+    """As docs/recipes.md says."""
+    from lightning.pytorch.plugins import MixedPrecision
+
+    def step(net: Any, x: Tensor, y: Tensor) -> None:
+        def scaled(outputs: Tensor, targets: Tensor) -> Objective:
+            risk = F.cross_entropy(outputs, targets)
+            return Objective(net.trainer.precision_plugin.scaler.scale(risk), risk, torch.zeros_like(risk))
+
+        backward(net, scaled, x, y, MASK, gradients="sequential")
+        net.optimizers().step()
+        net.lr_schedulers().step()
+
+    plugin = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**12))
+    ours = fit(lightning, module(lightning, step, automatic_optimization=False), plugins=[plugin])
+    plain = plain_training(MASK)
+    moved = flat(plain) - flat(list(network().parameters()))
+    assert (flat(ours) - flat(plain)).norm() < 0.2 * moved.norm()
 
 
 def test_the_last_update_of_an_epoch_may_have_fewer_batches(lightning: Any) -> None:
@@ -226,6 +247,29 @@ def test_wrong_uses_are_one_line(
     with pytest.raises(UserError, match=message) as error:
         fit(lightning, module(lightning, step, **attributes), **options)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("gradients", ["vectorized", "per_example"])
+def test_averaged_weights_get_statistics_of_their_own(lightning: Any, gradients: str) -> None:
+    """Stochastic weight averaging ends with an epoch without backward passes, which renews BatchNorm's."""
+    from lightning.pytorch.callbacks import StochasticWeightAveraging
+
+    def step(net: Any, x: Tensor, y: Tensor) -> Tensor:
+        if gradients == "per_example":
+            x, y = x.flatten(0, 1).unsqueeze(1), y.flatten().unsqueeze(1)
+        momenta.append(net.net[1].momentum)
+        hidden.append(net.net[0](x).detach().flatten(0, 1))
+        risk: Tensor = net.vote(F.cross_entropy, x, y, gradients)
+        return risk
+
+    momenta: list[float | None] = []
+    hidden: list[Tensor] = []
+    net = module(lightning, step)
+    net.net = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 3))
+    fit(lightning, net, max_epochs=2, callbacks=[StochasticWeightAveraging(swa_lrs=0.1, swa_epoch_start=1)])
+    assert momenta == [0.1] * 8 + [None] * 4
+    assert torch.allclose(net.net[1].running_mean, torch.cat(hidden[8:]).mean(0), atol=1e-6)
+    assert net.net[1].num_batches_tracked == 4
 
 
 def test_the_class_stands_first(lightning: Any) -> None:

@@ -58,9 +58,19 @@ def objective_of_example(loss_fn: ObjectiveFunction, row: Values, target: Values
     """The objective of one example from its row of the outputs.
 
     Raises:
-        UserError: it is no real scalar, or it is a loss that the model made of all examples.
+        UserError: it is no real scalar, it is a loss that the model made of all examples, or it needs such a
+            loss beside the row.
     """
-    value = value_of(loss_fn, row, target)
+    try:
+        value = value_of(loss_fn, row, target)
+    except (AttributeError, TypeError) as error:
+        if not isinstance(row, TensorTree) or "NoneType" not in str(error):
+            raise
+        raise UserError(
+            f"loss_fn meets an output that is None ({error}): what the model returns without a row for each "
+            "example, such as an auxiliary loss, belongs to all examples and is None here. Compute it in "
+            "loss_fn, or use gradients='sequential', in which each example passes by itself"
+        ) from error
     if value is None and isinstance(row, TensorTree):
         raise UserError(
             "the votes per example take one pass for all examples, so a loss that the model itself returns "

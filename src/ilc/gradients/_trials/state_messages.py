@@ -15,6 +15,14 @@ def state_message(what: str, training: bool) -> str:
             "it: change it between the steps, or make it a buffer of the model, because every environment "
             "starts with the same buffers"
         )
+    if training and "_hooks[" in what:
+        return (
+            f"the forward pass changes {what}, so that one environment depends on the environment before it. "
+            "If only the first pass puts this hook on the module, as transformers does to return hidden "
+            "states, attentions or router logits, call the model once before training. Else make it a buffer "
+            "(register_buffer), because every environment starts with the same buffers, or keep it outside "
+            "the model"
+        )
     if training:
         return (
             f"the forward pass changes {what}, so that one environment depends on the environment before it: "
