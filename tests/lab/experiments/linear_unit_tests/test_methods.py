@@ -112,6 +112,7 @@ def trained_alone(
     return torch.cat([model.weight.detach()[0], model.bias.detach()]), torch.stack(errors)
 
 
+@pytest.mark.filterwarnings("ignore:with 3 invariant and 2 spurious dimensions")
 @pytest.mark.parametrize("problem", ["1", "1s", "2s", "3"])
 @pytest.mark.parametrize("method", [*METHODS, None])
 def test_all_at_once_as_one_by_one(problem: str, method: str | None) -> None:
