@@ -96,7 +96,7 @@ def test_weight_decay_and_thresholds_of_the_best(text: str, trials: pd.DataFrame
     assert (
         f"more weight decay ({point(decay[MASK].min(), 3)} to {point(decay[MASK].max(), 3)}) than Adam's (at "
         f"most {point(decay['adam'].max(), 4)}; {len(more)} of Adam's {len(adam)} trials had more than .01, "
-        f"the best of them {point(more['validation/kl'].min(), 3)} on validation levels)"
+        f"and the best of these has a KL of {point(more['validation/kl'].min(), 3)} on validation levels)"
     ) in text
     tau, beta = best[MASK]["aggregator.agreement_threshold"], best[MASK]["aggregator.beta_3"]
     kept = best[MASK]["mask/density"]

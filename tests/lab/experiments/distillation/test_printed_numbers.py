@@ -69,7 +69,8 @@ def test_task_a_with_a_fixed_split(text: str, task_a: pd.DataFrame) -> None:
     less = middle.fixed < middle.redrawn
     small, large = (by_cell.get_group((128, n)).fixed for n in (256, 512))
     assert (
-        f"It is worth less in {less.sum()} of the {len(middle)} cells: with D = 128, "
+        f"With such a split the teacher is worth less in {less.sum()} of the {len(middle)} cells: "
+        "with D = 128, "
         f"{whole(small.median())} % with 256 examples ({tenths(small.min())} to {tenths(small.max())}) and "
         f"{whole(large.median())} % with 512 ({tenths(large.min())} to {tenths(large.max())}, redrawn "
         f"{tenths(middle.redrawn[128, 512])}); with D = 512, {whole(middle.fixed[512, 1024])} % with 1,024."
@@ -94,7 +95,7 @@ def test_mujoco(text: str, root: Path) -> None:
         gap = gap.groupby(made.row).median()
         gaps.append(gap["fixed"] / gap["no_teacher"])
     assert f"they are ahead after {min(ahead)} to {max(ahead):,} steps." in text
-    assert f"is {whole(min(gaps))} to {whole(max(gaps))} % of that without a teacher" in text
+    assert f"is {whole(min(gaps))} to {whole(max(gaps))} % of the gap without a teacher" in text
     walker = over[over.environment == "Walker2d"]
     lowest = {row: lowest_within(walker, row, int(walker.step.max())) for row in set(walker.row)}
     worst = max(lowest["no_teacher"].max(), lowest["auxiliary"].max())

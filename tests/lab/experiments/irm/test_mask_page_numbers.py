@@ -24,11 +24,11 @@ def test_what_networks_follow(text: str, votes: pd.DataFrame) -> None:
     masks = ["and_mask", "and_mask_separate"]
     least = min(color[noise, mask] for noise in (0.2, 0.3, 0.4) for mask in masks)
     assert f"at least {whole(least)} % of the labels change with it in the median" in text
-    assert f"plain training's {whole(color[0.4, 'mean'])} % at 0.4" in text
+    assert f"and with plain training {whole(color[0.4, 'mean'])} % at 0.4" in text
     for noise in (0.6, 0.9):
         assert (
             f"at {noise:g}, {whole(color[noise, 'and_mask_separate'])} % of the labels change with the "
-            f"colour, plain training's {whole(color[noise, 'mean'])} %, and the test accuracy is "
+            f"colour, with plain training {whole(color[noise, 'mean'])} %, and the test accuracy is "
             f"{whole(test[noise, 'and_mask_separate'])} % instead of {whole(test[noise, 'mean'])} %"
         ) in text
     assert (

@@ -202,7 +202,9 @@ def test_which_vote(text: str, root: Path) -> None:
     assert f"{random.kept_share_local:.2f}" == kept and f"exact one ({kept} each)" in text
     local = f"is {random.overlap_local:.2f} on average, and the cosine between the masked gradients "
     assert local + f"{random.cosine_local:.2f}." in text
-    assert f"On true labels they are {true.overlap_local:.2f} and {true.cosine_local:.2f}." in text
+    assert (
+        f"On true labels overlap and cosine are {true.overlap_local:.2f} and {true.cosine_local:.2f}." in text
+    )
     share = f"further away: {random.overlap_share:.2f} and {random.cosine_share:.2f} on random labels, "
     assert share + f"{true.overlap_share:.2f} and {true.cosine_share:.2f} on true ones" in text
     docstring = " ".join((example_local.__doc__ or "").split())

@@ -33,7 +33,7 @@ def test_the_accuracies_by_both_rules(text: str, root: Path) -> None:
     assert set(table.trials) == {N_TRIALS}
     assert f"All {word(len(METHODS))} methods have {word(N_TRIALS)} trials" in text
     train, oracle = (table.loc[rule] for rule in RULES)
-    assert f"they have {from_to(train.accuracy / 100)} in the test" in text
+    assert f"the methods have {from_to(train.accuracy / 100)} in the test" in text
     assert list(oracle.accuracy.nlargest(len(NAMED)).index) == NAMED
     irm, examples, v_rex, mmd, iga, plain, rescaled, mask = (
         mean_and_error(oracle.accuracy[row], oracle.error[row])
@@ -57,10 +57,10 @@ def test_the_networks_near_guessing(text: str, oracle: pd.DataFrame) -> None:
     guessing = oracle.in_training[oracle.row.isin(GUESSING)]
     assert (
         f"In each of the {word(len(guessing))} trials of IRM, V-REx, MMD and IGA the oracle chose a network "
-        f"that is right in {from_to(guessing)} of them"
+        f"that is right in {from_to(guessing)} of these held-out images"
     ) in text
     examples = oracle.in_training[oracle.row == "example_and_mask"]
-    assert f"networks of the AND-mask over examples are right in {from_to(examples)} of them" in text
+    assert f"networks of the AND-mask over examples are right in {from_to(examples)} of these images" in text
     assert examples.max() < 0.5
     sand = oracle[oracle.row == "sand_mask"]
     assert sand.draw.tolist() == [0] * N_TRIALS

@@ -150,7 +150,7 @@ def test_figure_15_at_the_authors_setting(text: str, results: Path) -> None:
     others = masked[masked.n_environments != 16]["test/accuracy"]
     assert others.max() < PERFECT
     found = f"in {word((at_16 >= PERFECT).sum())} of {word(len(at_16))} seeds"
-    assert f"finds it with 16 environments alone, {found}" in text
+    assert f"finds the mechanism only with 16 environments, {found}" in text
     few, many = (masked[masked.n_environments <= 8], masked[masked.n_environments >= 32])
     fitted = few["train/accuracy"]
     assert (
@@ -209,8 +209,8 @@ def test_trials_and_new_seeds(text: str, results: Path) -> None:
     fitted = {name: trial["train/accuracy"] for name, trial in highest.items()}
     still = fitted.pop("irm")
     assert (
-        f"That of IRM stood still at {whole(still)} %, and that of BatchNorm ended by the paper's rule at "
-        f"{whole(fitted.pop('batch_norm'))} %."
+        f"The best trial of IRM stood still at {whole(still)} %, and the best trial of BatchNorm ended by "
+        f"the paper's rule at {whole(fitted.pop('batch_norm'))} %."
     ) in text
     assert f"{word(len(fitted)).capitalize()} of them learn too slowly" in text
     assert f"with at most {whole(max(fitted.values()))} % training accuracy" in text
@@ -397,7 +397,7 @@ def test_l1_can_remove_the_mechanism_too(text: str, results: Path) -> None:
 def test_threshold_1(text: str, results: Path) -> None:
     two, three = (read_unanimous(results, setting) for setting in (TWO, THREE))
     assert f"is the larger one in {two.larger} of {two.measured} networks, as the thesis says" in text
-    assert f"With three it is in {three.larger} of {three.measured}." in text
+    assert f"With three revolutions it is the larger one in {three.larger} of {three.measured}." in text
     kept = [int(found.components[0]) for found in (two, three)]
     assert f"keeps {kept[0]} components in the median with two revolutions and {kept[1]} with three" in text
 
