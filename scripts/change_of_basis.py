@@ -21,7 +21,11 @@ def main() -> None:
     from lab.configuration.command_line import command_parser
 
     parser = command_parser(__doc__)
-    parser.add_argument("--cost", action="store_true", help="the time of a step, relative to plain training")
+    parser.add_argument(
+        "--cost",
+        action="store_true",
+        help="print the time of a step, relative to plain training, and write nothing",
+    )
     if parser.parse_args().cost:
         from change_of_basis.cost import print_ratios
 

@@ -1,8 +1,9 @@
 """Train one experiment: ``python src/train.py experiment=spirals aggregator=and_mask seed=0``.
 
-Several at once, skipping those that are done: ``python src/train.py -m seed=0,1,2``. One in several
-processes: ``torchrun --nproc_per_node=2 src/train.py ...``. Asked to stop (SIGTERM, SIGUSR1, Ctrl-C) it
-finishes its step, writes a checkpoint and exits with status 75; the same command continues.
+Several runs, one after another, without those that are done: ``python src/train.py -m seed=0,1,2``. One run
+in several processes: ``torchrun --nproc_per_node=2 src/train.py ...``. If the command is asked to stop
+(SIGTERM, SIGUSR1, Ctrl-C), it finishes its step, writes a checkpoint and exits with status 75. The same
+command continues.
 """
 
 from __future__ import annotations

@@ -19,16 +19,15 @@ KINDS = ("UPGrad", "MGDA", "DualProj", "PCGrad", "IMTLG", "AlignedMTL", "Krum")
 class GramWeights(Weighting):
     """The weights that a class of TorchJD finds for the Gram matrix over all parameters (arXiv 2406.16232).
 
-    The result equals that of TorchJD on the matrix of all gradients. It needs the extra
-    ``torchjd``.
+    The result equals that of TorchJD on the matrix of all gradients. This class needs the extra ``torchjd``.
 
     Args:
         kind: one of ``KINDS``: ``UPGrad`` conflicts with no environment, ``MGDA`` is the shortest convex
-            combination, and so on: https://torchjd.org.
-        options: the options of that class.
+            combination. https://torchjd.org describes the others.
+        options: the arguments of TorchJD's class, by name; None for its defaults.
 
     Raises:
-        UserError: TorchJD is not installed, the kind is unknown, or it does not take these options.
+        UserError: TorchJD is not installed, the kind is unknown, or its class does not take these options.
     """
 
     needs_rows = True
@@ -41,8 +40,8 @@ class GramWeights(Weighting):
             self._weighting = getattr(torchjd, f"{kind}Weighting")(**(options or {}))
         except TypeError as error:
             raise UserError(
-                f"TorchJD's {kind} does not take options={options!r} ({error}): give its own by name, as in "
-                "GramWeights('Krum', {'n_byzantine': 1})"
+                f"TorchJD's {kind} does not take options={options!r} ({error}): give the arguments of "
+                "its class by name, as in GramWeights('Krum', {'n_byzantine': 1})"
             ) from error
         except ImportError as error:
             raise UserError(

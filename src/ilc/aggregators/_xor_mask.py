@@ -10,8 +10,11 @@ class XorMask(Aggregator):
     At threshold 0 the AND-mask drops no component, so the XOR-mask is zero. It serves to examine the
     inconsistent part of the learning signal (thesis, figure 3.7). It is hardly useful for training.
 
+    Args:
+        agreement_threshold: tau in [0, 1], that of the AND-mask.
+
     Raises:
-        UserError: the threshold is outside [0, 1].
+        UserError: the threshold is no number in [0, 1].
     """
 
     def __init__(self, agreement_threshold: float) -> None:

@@ -41,10 +41,11 @@ class Consistency:
         negative_curvature: the most negative curvature of any environment, as a share of the largest positive
             one. A second-order score leaves it out. If it is well above rounding, ``theta_star`` is not a
             minimum of that environment's risk. If it is infinite, ``theta_star`` is a maximum.
-        missed_curvature: what the found curvature and the true one differ by at ``step``, as a change of the
-            risk: for the environment e as a share of epsilon, for e' as a share of the inconsistency; the
-            larger one of both. Only too few Lanczos steps of ``hessian_vector`` miss any. Above 0.1 the score
-            may be as wrong as that; take more steps. Directions that no step found are not seen here.
+        missed_curvature: the change of a risk at ``step`` by curvature that was not found. It is computed for
+            the environment e as a share of epsilon, and for e' as a share of the inconsistency. The larger
+            of both numbers counts. Only ``hessian_vector`` with too few Lanczos steps misses any curvature.
+            If the number is above 0.1, the score may be wrong by this share: take more steps. Curvature in
+            directions that no Lanczos step found is not in this number.
     """
 
     inconsistency: float

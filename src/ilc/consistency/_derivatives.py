@@ -30,8 +30,10 @@ class LocalRisk:
         self._theta = theta.detach().clone().requires_grad_()
         risk = loss(self._theta)
         if not isinstance(risk, Tensor) or risk.numel() != 1:
+            got = f"shape {tuple(risk.shape)}" if isinstance(risk, Tensor) else type(risk).__name__
             raise UserError(
-                "every loss must map the parameters [P] to a scalar tensor: average over examples"
+                f"every loss must map the parameters [P] to a scalar tensor, got {got}: average over the "
+                "examples, and return a tensor"
             )
         if not bool(risk.isfinite()):
             raise UserError(

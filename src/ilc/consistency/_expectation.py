@@ -65,7 +65,9 @@ def invariant_learning_consistency(
     ]
     n = len(scores)
     if n < 2:
-        raise UserError(f"an interval needs at least two initialisations, got {n}")
+        raise UserError(
+            f"initialisations must have at least two entries, because the mean gets an interval, got {n}"
+        )
     mean = math.fsum(scores) / n
     spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (n - 1))
     half = float(stats.t.ppf(0.5 + confidence / 2, n - 1)) * spread / math.sqrt(n)

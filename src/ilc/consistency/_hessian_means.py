@@ -15,12 +15,14 @@ from ilc.errors import UserError
 
 
 def arithmetic_mean(hessians: Tensor) -> Tensor:
-    """The mean of ``[E, P, P]``, which is the curvature of the pooled risk."""
+    """The mean ``[P, P]`` of Hessians ``[E, P, P]``, which is the curvature of the pooled risk."""
     return hessians.double().mean(0)
 
 
 def diagonal_geometric_mean(hessians: Tensor) -> Tensor:
-    """The geometric mean of diagonal ``[E, P, P]``, entry by entry. One zero makes the result zero.
+    """The geometric mean ``[P, P]`` of diagonal ``[E, P, P]``, entry by entry.
+
+    An entry that is zero in any matrix is zero in the result.
 
     Raises:
         UserError: a matrix is not diagonal, or an entry is negative.
@@ -41,7 +43,9 @@ def geometric_mean_of_two(a: Tensor, b: Tensor) -> Tensor:
         UserError: a matrix is not symmetric positive definite, or the two have different sizes.
     """
     if a.shape != b.shape:
-        raise UserError(f"the two matrices must have one size, got {tuple(a.shape)} and {tuple(b.shape)}")
+        raise UserError(
+            f"the two matrices must have the same shape [P, P], got {tuple(a.shape)} and {tuple(b.shape)}"
+        )
     _check_positive_definite(torch.stack([a, b]))
     root, inverse = _power(a.double(), 0.5), _power(a.double(), -0.5)
     return _symmetric(root @ _power(_symmetric(inverse @ b.double() @ inverse), 0.5) @ root)
@@ -85,6 +89,9 @@ def ellipsoid_volume(hessian: Tensor) -> float:
     """The volume of ``{s: s' H^-1 s <= 1}``, which is ``pi sqrt(det H)`` in the plane (thesis, figure B.3).
 
     The paper's own level sets ``{s: s' H s <= 1}`` have the volume of ``ellipsoid_volume(H^-1)``.
+
+    Args:
+        hessian: H, a symmetric positive definite matrix ``[P, P]``.
     """
     n = len(hessian)
     unit_ball: float = math.pi ** (n / 2) / math.gamma(n / 2 + 1)
@@ -93,7 +100,10 @@ def ellipsoid_volume(hessian: Tensor) -> float:
 
 def _check_positive_definite(hessians: Tensor) -> None:
     if hessians.ndim != 3 or hessians.shape[1] != hessians.shape[2] or not len(hessians):
-        raise UserError(f"Hessians must be stacked as [E, P, P], got shape {tuple(hessians.shape)}")
+        raise UserError(
+            f"hessians must be a tensor [E, P, P], got shape {tuple(hessians.shape)}: stack one matrix per "
+            "environment by torch.stack"
+        )
     wide = hessians.double()
     if not torch.allclose(wide, wide.mT) or bool((torch.linalg.eigvalsh(wide) <= 0).any()):
         raise UserError(

@@ -68,8 +68,9 @@ def score_solution(
             ``search`` is only taken by name: it needs no quadratic model, but it is a lower bound on the
             inconsistency and takes ``E^2`` ascents.
         damping: as for ``quadratic``; None is the default of both second-order forms.
-        groups: the interval comes from so many scores, each without one part of the examples. 0 makes none.
-            The cost grows with it: 5 make a call six times as expensive. None is 5, and 0 for ``search``.
+        groups: the number of parts into which the examples are divided for the interval. The interval comes
+            from one score without each part, so 5 parts make a call six times as expensive. 0 makes no
+            interval. None is 5, but 0 for ``search``.
         confidence: the level of the interval.
         progress: whether to write a line on the error output; None does so on a terminal.
         seed: the seed of random starts. Each of the ``groups`` scores has starts of its own, so the interval

@@ -92,9 +92,10 @@ def hessian_vector(
 ) -> Consistency:
     """Approximate ``quadratic`` with Hessian-vector products, in memory O(E * lanczos_steps * P).
 
-    It is the same if the products find all curvature that counts beside the damping. That is so for networks
-    with a few large curvatures, and not for risks with many nearly equal ones. One more product of both
-    deciding environments measures what was missed there (``missed_curvature``).
+    The result is that of ``quadratic`` if the products find all curvature that is not small beside the
+    damping. They do for networks with a few large curvatures, but not for risks with many nearly equal ones.
+    One more product with the Hessian of each of the two deciding environments measures what was missed
+    (``missed_curvature``).
 
     Args:
         losses: E risks.
@@ -109,7 +110,8 @@ def hessian_vector(
         progress: as for ``quadratic``.
 
     Raises:
-        UserError: as for ``quadratic``; or fewer steps than the at most 60 parameters without a damping.
+        UserError: as for ``quadratic``; ``lanczos_steps`` is below 1; or ``damping`` is None, and there are
+            at most 60 parameters but more of them than ``lanczos_steps``.
     """
     check_arguments(losses, theta_star, epsilon)
     if lanczos_steps < 1:

@@ -26,7 +26,10 @@ def check_call(
     if not 0 < confidence < 1:
         raise UserError(f"confidence must lie between 0 and 1, got {confidence!r}")
     if device_of(model).type != "cpu":
-        raise UserError(f"the score is computed on the CPU, and the model is on {device_of(model)}: move it")
+        raise UserError(
+            f"the score is computed on the CPU, but the model is on {device_of(model)}: call model.cpu(), "
+            "and give inputs and targets on the CPU, too"
+        )
     for name, layer in model.named_modules():
         if layer.training and isinstance(layer, (_DropoutNd, _BatchNorm)):
             raise UserError(

@@ -50,9 +50,9 @@ def diagnose(
         gradients: ``vectorized`` or ``sequential`` for environments ``[E, N, ...]``, ``per_example`` for
             examples ``[E, 1, ...]``, each an environment of its own.
         agreement_threshold: the threshold of the AND-mask whose kept share is reported.
-        components: look at so many components of each parameter at most, drawn at random, or a few more
-            where whole rows of a weight have to be taken; None looks at all. Every number is then exact, in
-            memory E times all parameters.
+        components: how many components of each parameter are looked at, at most. They are drawn at random. A
+            few more are taken where whole rows of a weight are needed. None looks at all components: every
+            number is then exact, but the memory is E times that of all parameters.
         seed: the seed of the draw.
 
     Raises:

@@ -66,7 +66,7 @@ def _check_equal(digests: Sequence[Sequence[int]]) -> None:
         if len(set(digest)) > 1:
             ranks = [rank for rank, one in enumerate(digest) if one != digest[0]]
             raise UserError(
-                f"the {what} of rank {ranks[0]} are others than those of rank 0: give every process the same "
+                f"the {what} of rank {ranks[0]} differ from those of rank 0: give every process the same "
                 "model, freeze the same parameters in it, and give every process the same aggregator with "
                 "the same seed"
             )

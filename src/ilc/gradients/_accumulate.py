@@ -112,10 +112,14 @@ class Accumulation:
             self._model, self._parameters, self._modes = model, parameters, modes
             self._buffers: BuffersOverCalls = BuffersOverCalls(model)
         if self._model is not model or self._parameters != parameters:
-            what = "the parameters have changed" if self._model is model else "this is another model"
+            if self._model is not model:
+                raise UserError(
+                    "this is another model than in the first micro-batch of this update: open a block of "
+                    "ilc.accumulate for each model"
+                )
             raise UserError(
-                f"{what} since the first micro-batch of this update: make the optimizer's step after the "
-                "block of ilc.accumulate, and a block for each model"
+                "the parameters have changed since the first micro-batch of this update: change them, as by "
+                "the optimizer's step, after the block of ilc.accumulate"
             )
         if self._modes != modes:
             raise UserError(

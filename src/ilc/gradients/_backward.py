@@ -61,12 +61,12 @@ def backward(
             penalty are reported. A list with one loss per environment stands for loss and batch: scalars
             with their graphs, or functions without arguments that return them.
         inputs: a tensor ``[E, N, ...]``, or a dictionary or tuple of such tensors, or a list with an entry
-            per environment, whatever the model takes (a tensor ``[N_e, ...]``, a dictionary, a graph). None
-            and all else that is no tensor passes through. Each environment weighs the same. ``vectorized``
-            takes all environments of one size at once.
+            per environment, whatever the model takes (a tensor ``[N_e, ...]``, a dictionary, a graph). Values
+            that are no tensors, such as None, are passed on as they are. Each environment weighs the same.
+            ``vectorized`` takes all environments of one size at once.
         targets: like the inputs, and given to ``loss_fn`` as they are; None if ``loss_fn`` takes none.
         aggregator: how the E gradients become one update; always needed.
-        gradients: ``vectorized`` (fast; for a mean it costs as much as plain training) or ``sequential``
+        gradients: ``vectorized`` (fast; for a mean it costs as much as plain training) and ``sequential``
             (memory independent of E) give the same numbers.
             ``pooled`` makes one batch of all environments. It works for the mean only, and BatchNorm
             then mixes the environments.
@@ -103,7 +103,17 @@ def uses_votes(model: nn.Module, aggregator: Aggregator, gradients: str) -> bool
 
 
 def combined(model: nn.Module, gradients: EnvironmentGradients, aggregator: Aggregator) -> BackwardResult:
-    """Make one update of the statistics and put it into ``.grad``: the second half of ``backward``."""
+    """Make one update of the statistics and put it into ``.grad``: the second half of ``backward``.
+
+    Args:
+        model: the model whose ``.grad`` is overwritten.
+        gradients: what ``environment_gradients`` returned for this model and aggregator. Its statistics are
+            used up, so a second call needs new ones.
+        aggregator: how the E gradients become one update.
+
+    Returns:
+        The risks, the penalties and the kept shares, as from ``backward``.
+    """
     risks, statistics, penalties = gradients
     warn_of_one_environment(aggregator, statistics)
     kept_share: dict[str, Tensor] = {}

@@ -68,7 +68,7 @@ def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
     """The parameters that training may change, by name.
 
     Raises:
-        UserError: there is none, one has no shape yet, is complex, or is on the meta device.
+        UserError: there is no such parameter, or one has no shape yet, is complex, or is on the meta device.
     """
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
     if not parameters:

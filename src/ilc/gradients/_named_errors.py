@@ -82,8 +82,15 @@ def _of_the_loss(loss_fn: Callable[..., Any], without_targets: bool) -> UserErro
     reason = _refused(loss_fn, *([None] if without_targets else [None, None]))
     if reason is None:
         return None
-    called = "loss_fn(outputs), as there are no targets" if without_targets else "loss_fn(outputs, targets)"
-    return UserError(f"the call is {called}, and loss_fn does not take it ({reason}): change one of both")
+    if without_targets:
+        return UserError(
+            "there are no targets, so the loss is called as loss_fn(outputs), and loss_fn does not take this "
+            f"call ({reason}): give targets, or a loss of the outputs alone"
+        )
+    return UserError(
+        f"the loss is called as loss_fn(outputs, targets), and loss_fn does not take this call ({reason}): "
+        "give a loss of outputs and targets, or leave the targets out"
+    )
 
 
 def _refused(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> str | None:

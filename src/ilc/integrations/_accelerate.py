@@ -31,7 +31,8 @@ class EnvironmentVotes:
         aggregator: how the environments' gradients become one update.
 
     Raises:
-        UserError: the accelerator runs something that keeps gradients of its own, or is none.
+        UserError: the accelerator runs something that keeps gradients of its own, or is no
+            ``accelerate.Accelerator``.
     """
 
     def __init__(self, accelerator: Accelerator, aggregator: Aggregator) -> None:
@@ -75,8 +76,8 @@ class EnvironmentVotes:
 
         Raises:
             UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; the optimizer was
-                not prepared although losses are scaled, or the aggregator cannot do with scaled losses; or
-                several processes accumulate.
+                not prepared although losses are scaled, or the aggregator does not work with scaled losses;
+                or several processes accumulate.
         """
         accelerator = self._accelerator
         self._check()

@@ -40,8 +40,9 @@ class EachEnvironment:
         # A __getitems__ may leave out what it cannot read. The rest would move up, to other environments.
         if len(items) != rows:
             raise UserError(
-                f"train_dataset gave {len(items)} examples where {rows} were asked for, so that nobody knows "
-                "whose they are: let its __getitems__ return a list with an example for each number"
+                f"train_dataset gave {len(items)} examples where {rows} were asked for, so that it is not "
+                "known which environments they belong to: let its __getitems__ return a list with an example "
+                "for each number"
             )
         starts = range(0, rows, self.examples)
         return Environments(self.collate(items[start : start + self.examples]) for start in starts)

@@ -84,9 +84,9 @@ class EnvironmentModule:
         Raises:
             UserError: as for ``ilc.backward`` and, with accumulation, ``ilc.accumulate``; no backward pass of
                 Lightning followed the call before, as when ``training_step`` returned None; there is no
-                aggregator, or another one than at the beginning of the update, or one that cannot do with
-                scaled losses; another base class stands before this one; the module optimises by hand; or
-                the strategy is not that of one device.
+                aggregator, or another one than at the beginning of the update, or one that does not work
+                with scaled losses; another base class stands before this one; the module optimises by hand;
+                or the strategy is not that of one device.
         """
         self._check()
         if getattr(self.trainer.fit_loop, "_skip_backward", False):

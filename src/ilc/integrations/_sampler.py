@@ -27,11 +27,13 @@ class EnvironmentSampler(Sampler[int]):
     Args:
         labels: the environment of each example: text, numbers, or a tensor ``[N]``.
         examples: how many examples of each environment a batch has.
-        seed: of the order. Another epoch has another order, and the same seed repeats all of them.
+        seed: the seed of the order, a whole number. Every epoch has another order. The same seed gives the
+            same orders again.
 
     Raises:
         UserError: there is only one environment, a label is NaN or a list, the labels are no list or have
-            more than one axis, ``examples`` is no whole number of at least 1, or the seed is none.
+            more than one axis, ``examples`` is no whole number of at least 1, or the seed is no
+            whole number.
     """
 
     def __init__(self, labels: Sequence[Hashable] | Tensor, examples: int, seed: int = 0) -> None:
@@ -62,14 +64,14 @@ class EnvironmentSampler(Sampler[int]):
                 ) from error
             if _is_missing(label):
                 raise UserError(
-                    f"the label of example {i} is missing ({label}), and what is missing is no environment: "
+                    f"the label of example {i} is missing ({label}), so its environment is unknown: "
                     "leave the example out, or give it a label"
                 )
             members.setdefault(label, []).append(i)
         if len(members) < 2:
             raise UserError(
-                f"the labels name {len(members)} environment, and one environment cannot disagree: give a "
-                "label to each example that tells at least two environments apart"
+                f"the labels name {len(members)} environment, but signs can only agree or disagree between "
+                "environments: give labels that name at least two"
             )
         self.environments = list(members)
         self._members = [torch.tensor(indices) for indices in members.values()]

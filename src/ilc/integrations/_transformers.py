@@ -37,10 +37,10 @@ class EnvironmentTrainer(Trainer):  # type: ignore[misc]
         **kwargs: as for ``Trainer``.
 
     Raises:
-        UserError: the aggregator is none; or training would be in several processes or on several devices, or
-            with DeepSpeed, FSDP or an optimizer that steps inside the backward pass; or batches would be cut
-            or come in another order. When training begins: the column is missing or has one value, or the
-            environments do not fit into the batches.
+        UserError: ``aggregator`` is no aggregator; or training would be in several processes or on several
+            devices, or with DeepSpeed, FSDP or an optimizer that steps inside the backward pass; or batches
+            would be cut or come in another order. When training begins: the column is missing or has one
+            value, or the environments do not fit into the batches.
     """
 
     data_collator: Any
@@ -119,9 +119,9 @@ class EnvironmentTrainer(Trainer):  # type: ignore[misc]
         labels = column(self.train_dataset, self._environment)
         if train_dataset is not None and len(train_dataset) != len(labels):  # type: ignore[arg-type]
             raise UserError(
-                f"train_dataset has {len(labels)} examples and the data to draw from have "
-                f"{len(train_dataset)}, so that nobody knows whose they are: "  # type: ignore[arg-type]
-                "choose examples before you give train_dataset"
+                f"train_dataset has {len(labels)} examples, but training would draw from "
+                f"{len(train_dataset)} examples whose environments are unknown: "  # type: ignore[arg-type]
+                "choose the examples before you give train_dataset"
             )
         steps, batch = self.args.gradient_accumulation_steps, self._train_batch_size
         n = len(EnvironmentSampler(labels, examples=1).environments)

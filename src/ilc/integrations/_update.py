@@ -47,7 +47,7 @@ class Update:
         """Take another aggregator for the updates from now on.
 
         Raises:
-            UserError: it is none, or environments were given for this update already.
+            UserError: ``aggregator`` is no aggregator, or environments were given for this update already.
         """
         if aggregator is self.aggregator:
             return

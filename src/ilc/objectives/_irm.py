@@ -22,7 +22,9 @@ from ilc.objectives._objective import RiskFunction
 def irm_penalty(
     logits: Tensor, targets: Tensor, risk: RiskFunction | None = None, estimator: str = "squared_norm"
 ) -> Tensor:
-    """The penalty of one environment, a differentiable scalar.
+    """The IRM penalty of one environment, a differentiable scalar: ``(d/dw risk(w * logits, targets))^2``.
+
+    The derivative is taken at w = 1, with one scalar w for the whole environment.
 
     Args:
         logits: ``[N, C]`` for classes, ``[N]`` or ``[N, 1]`` for two classes by one logit, any shape
@@ -34,7 +36,9 @@ def irm_penalty(
             may be classes or numbers, so for them the risk must be given, such as
             ``torch.nn.functional.binary_cross_entropy_with_logits``.
         estimator: ``squared_norm`` is exact on the given examples, but biased upwards by the variance of the
-            slope, which falls with 1/N. ``two_halves`` is the unbiased product.
+            slope, which falls with 1/N. ``two_halves`` multiplies the slopes of two halves of the
+            examples. It has no bias, but it is noisier and may be negative, and it needs the examples in a
+            new random order at each step.
 
     Raises:
         UserError: the estimator is unknown, shapes do not match, there are no examples or there is one where
@@ -101,7 +105,10 @@ def two_halves(logits: Tensor, targets: Tensor, risk: RiskFunction) -> Tensor:
     the halves stayed the same, training would make the two slopes oppose each other.
     """
     if len(logits) < 2:
-        raise UserError("the two_halves estimator needs at least two examples per environment, got 1")
+        raise UserError(
+            "estimator='two_halves' needs at least two examples per environment, got 1: give more examples, "
+            "or take estimator='squared_norm'"
+        )
     even, odd = (slope(logits[half::2], targets[half::2], risk) for half in (0, 1))
     return even * odd
 

@@ -34,20 +34,23 @@ class PenaltySchedule:
 
     def __post_init__(self) -> None:
         if self.name not in SCHEDULES:
-            raise UserError(f"aggregator.schedule must be one of {', '.join(SCHEDULES)}, got {self.name!r}")
+            raise UserError(
+                f"a schedule's name (key aggregator.schedule) must be one of {', '.join(SCHEDULES)}, got "
+                f"{self.name!r}"
+            )
         if not all(0 <= weight < math.inf for weight in (self.weight, self.initial)):
             raise UserError(
-                "aggregator.penalty_weight and aggregator.initial_weight must be finite and at least 0, "
-                f"got {self.weight} and {self.initial}"
+                "weight and initial (keys aggregator.penalty_weight and aggregator.initial_weight) must be "
+                f"finite and at least 0, got {self.weight} and {self.initial}"
             )
         if not 0 < self.power < math.inf:
-            raise UserError(f"aggregator.ramp_power must be finite and above 0, got {self.power}")
+            raise UserError(f"power (key aggregator.ramp_power) must be finite and above 0, got {self.power}")
         # A jump after 0 steps is a constant weight. A ramp would divide by 0.
         fewest = {"constant": self.steps, "step": 0}.get(self.name, 1)
         if self.steps < fewest:
             raise UserError(
-                f"aggregator.schedule={self.name} needs aggregator.schedule_steps of at least {fewest}, "
-                f"got {self.steps}"
+                f"the schedule {self.name!r} needs steps (key aggregator.schedule_steps) of at least "
+                f"{fewest}, got {self.steps}"
             )
 
     def __call__(self, step: int) -> float:

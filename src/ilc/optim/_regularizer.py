@@ -21,6 +21,13 @@ class Regularizer:
     silences neurons that respond to shortcuts from the start (paper, section 3.1). A coupled L2 term can
     shrink the whole network to zero.
 
+    Args:
+        parameters: the parameters to regularise; frozen ones are left out.
+        weight_decay: the strength of the weight decay, at least 0.
+        l1: the strength of the L1 term, at least 0.
+        decoupled: whether weight decay is the second update and not a part of ``.grad``. L1 is always in
+            ``.grad``.
+
     Raises:
         UserError: a strength is negative or beyond 32-bit numbers, or parameters are complex.
     """
@@ -35,8 +42,8 @@ class Regularizer:
         largest = torch.finfo(torch.float32).max
         if not all(is_number(strength) and 0 <= strength <= largest for strength in (weight_decay, l1)):
             raise UserError(
-                "optimizer.weight_decay and optimizer.l1 must be finite 32-bit numbers of at least 0, "
-                f"got {weight_decay} and {l1}"
+                "weight_decay and l1 (keys optimizer.weight_decay and optimizer.l1) must be finite 32-bit "
+                f"numbers of at least 0, got {weight_decay} and {l1}"
             )
         self._parameters = [p for p in parameters if p.requires_grad]
         check_trained("a Regularizer", self._parameters)

@@ -71,8 +71,8 @@ def make_colored_mnist(
     check_source(source)
     if not all(0 <= noise <= 1 for noise in noises) or n_environments < 1:
         raise UserError(
-            "colored_mnist needs noises (probabilities) in [0, 1] and at least one environment, "
-            f"got {noises} and {n_environments}"
+            "dataset.label_noise and dataset.*_color_noise must be probabilities in [0, 1], and "
+            f"dataset.n_environments at least 1, got {label_noise}, {noises[1:]} and {n_environments}"
         )
     random = generator_for(seed, "colored_mnist")
     parts, name = digit_images(source, data_dir, random)

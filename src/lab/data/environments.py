@@ -90,7 +90,8 @@ class Environments:
         if 0 in self.inputs.shape[:2]:
             raise UserError(f"every dataset needs at least one environment and one example, got {shapes}")
         if "test" not in self.evaluation:
-            raise UserError("a dataset needs an evaluation split named 'test'")
+            named = ", ".join(map(repr, self.evaluation)) or "none"
+            raise UserError(f"a dataset needs an evaluation split named 'test', got {named}")
         splits = {"train": self.pooled(), **self.evaluation}
         for name, split in splits.items():
             for kind, values in (("inputs", split.inputs), ("targets", split.targets)):

@@ -25,7 +25,7 @@ def test_the_karcher_mean_of_two_has_its_closed_form(seed):
 
 
 def test_matrices_of_different_sizes_are_refused():
-    with pytest.raises(UserError, match="must have one size"):
+    with pytest.raises(UserError, match="must have the same shape"):
         geometric_mean_of_two(torch.eye(2), torch.eye(3))
 
 

@@ -14,11 +14,11 @@ def test_unlike_steps_are_refused(case: str, tmp_path: Path) -> None:
     said = gang.together(2, tmp_path / "gang", unlike_steps.refused, case)
     assert said[0] == said[1]
     what = "trainable parameters" if "layer" in case else "aggregators"
-    assert said[0].startswith(f"the {what} of rank 1 are others than those of rank 0: ")
+    assert said[0].startswith(f"the {what} of rank 1 differ from those of rank 0: ")
 
 
 @pytest.mark.parametrize("case", ["threshold", "seed"])
 def test_unlike_hooks_are_refused(case: str, tmp_path: Path) -> None:
     said = gang.together(2, tmp_path / "gang", unlike_steps.refused_by_ddp, case)
     assert said[0] == said[1]
-    assert said[0].startswith("the aggregators of rank 1 are others than those of rank 0: ")
+    assert said[0].startswith("the aggregators of rank 1 differ from those of rank 0: ")

@@ -251,7 +251,7 @@ def layer_replaced_within(votes: Any, model: nn.Module) -> None:
         (Mean(), freeze_within, "the parameters have changed since the first micro-batch"),
         (Mean(), layer_replaced_within, "the parameters have changed since the first micro-batch"),
         (Mean(), eval_within, r"train\(\) or eval\(\) was called since the first micro-batch"),
-        (Mean(), other_model, "this is another model since the first micro-batch"),
+        (Mean(), other_model, "this is another model than in the first micro-batch"),
         (Mean(), lambda v, m: v.backward(m, F.mse_loss, *batch(), "pooled"), "call loss.backward"),
         (
             Mean(),

@@ -166,7 +166,7 @@ def test_the_reason_is_the_true_one(capsys: pytest.CaptureFixture[str]) -> None:
             "too many positional arguments.*one after another",
         ),
         ({"ids": torch.zeros(3, 4, D)}, torch.zeros(3, 4), "'input'.*by name.*in a tuple of one"),
-        (torch.zeros(3, 4, D), None, r"loss_fn\(outputs\), as there are no targets.*'target'"),
+        (torch.zeros(3, 4, D), None, r"no targets, so the loss is called as loss_fn\(outputs\), .*'target'"),
         ([torch.zeros(3, D), None], torch.zeros(2, 3), "NoneType without an axis of examples"),
         ([torch.zeros(3, D), torch.zeros(2, D)], torch.zeros(2, 3), r"\[3, 2\] and \[3, 3\]"),
     ],

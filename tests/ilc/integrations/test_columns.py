@@ -113,6 +113,6 @@ def test_a_column_that_is_not_there_is_named_beside_all_that_are(tmp_path: Path,
 
 def test_data_that_are_not_those_of_the_column(tmp_path: Path) -> None:
     ours = trainer(tmp_path, collate)
-    with pytest.raises(UserError, match="train_dataset has 8 examples and the data to draw from have 5") as e:
+    with pytest.raises(UserError, match="train_dataset has 8 examples, but training would draw from 5") as e:
         ours._get_train_sampler(examples()[:5])
     assert "\n" not in str(e.value)

@@ -70,7 +70,7 @@ class Ambiguous:
 @pytest.mark.parametrize(
     ("labels", "examples", "message"),
     [
-        (["a"] * 5, 2, "the labels name 1 environment, and one environment cannot disagree"),
+        (["a"] * 5, 2, "the labels name 1 environment, but signs can only agree or disagree between"),
         ([], 2, "the labels name 0 environment"),
         ([0.0, 1.0, float("nan"), float("nan")], 2, r"the label of example 2 is missing \(nan\)"),
         (["a", None, "b", None], 2, r"the label of example 1 is missing \(None\)"),

@@ -42,8 +42,8 @@ def test_ramp_rises_and_stays() -> None:
         (("constant", -1.0, 1, 0.0), "finite and at least 0"),
         (("constant", math.inf, 1, 0.0), "finite and at least 0"),
         (("step", 1.0, 1, math.nan), "finite and at least 0"),
-        (("step", 1.0, -1, 0.0), "schedule_steps of at least 0"),
-        (("ramp", 1.0, 0, 0.0), "schedule_steps of at least 1"),
+        (("step", 1.0, -1, 0.0), r"schedule_steps\) of at least 0"),
+        (("ramp", 1.0, 0, 0.0), r"schedule_steps\) of at least 1"),
         (("ramp", 1.0, 5, 0.0, 0.0), "ramp_power"),
     ],
 )

@@ -118,7 +118,7 @@ def test_environments_of_equal_colour_noise_have_a_split_each() -> None:
     [
         ({"source": "cifar"}, "one of auto, mnist, digits"),
         ({"label_noise": 1.5}, r"in \[0, 1\]"),
-        ({"n_environments": 0}, "at least one environment"),
+        ({"n_environments": 0}, "n_environments at least 1, got"),
         ({"examples_per_environment": 5501}, "between 1 and 5500"),
         ({"n_environments": 1101}, "at most 1100"),
         ({"examples_per_environment": 0}, "between 1 and 5500"),

@@ -104,7 +104,7 @@ def test_a_rescaled_loss_cannot_overflow() -> None:
     ("options", "message"),
     [
         ({"estimator": "three"}, "aggregator.estimator must be one of"),
-        ({"schedule": "jump"}, "aggregator.schedule must be one of"),
+        ({"schedule": "jump"}, r"aggregator.schedule\) must be one of"),
         ({"penalty_weight": -1.0}, "at least 0"),
     ],
 )

@@ -171,7 +171,7 @@ def test_a_penalty_too_weak_is_warned_of(run: Run) -> None:
     [
         ("trainer.selection=best", "trainer.selection must be one of last"),
         ("trainer.selection=validation_environment", "an evaluation split named 'validation'"),
-        ("aggregator.schedule=jump", "aggregator.schedule must be one of constant"),
+        ("aggregator.schedule=jump", "aggregator.schedule) must be one of constant"),
     ],
 )
 def test_mistakes_end_in_one_message(option: str, message: str, run: Run) -> None:

@@ -37,8 +37,8 @@ def layers_with_rules(model: nn.Module, without: Collection[str] = ()) -> Layers
         if getattr(layer, "scale_grad_by_freq", False) and _is_trained(layer):
             raise UserError(
                 f"{path or 'the model'} ({type(layer).__name__}) divides its gradient by how often an index "
-                "occurs in the batch, so examples mix: use gradients='per_example_loss', or make it with "
-                "scale_grad_by_freq=False"
+                "occurs in the batch, so examples mix: use gradients='per_example_loss', or "
+                "make this layer with scale_grad_by_freq=False"
             )
         prefix = f"{path}." if path else ""
         for key, p in layer.named_parameters(recurse=False):

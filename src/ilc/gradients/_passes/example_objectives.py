@@ -35,7 +35,10 @@ def example_objectives(
     rows = rows_of_outputs(outputs, len(targets))
     if rows is None and isinstance(outputs, Tensor):
         n = len(outputs) if outputs.ndim else 0
-        raise UserError(f"the model must return one row per example, got {n} for {len(targets)}")
+        raise UserError(
+            f"the model must return one row per example, got {n} rows for {len(targets)} examples: let "
+            "forward keep the first axis of its inputs"
+        )
     if rows is None:
         raise UserError(
             "per_example needs a model that returns a tensor with a row per example, or a dictionary, a "

@@ -126,7 +126,7 @@ def _refuse_mixed_examples(
     if hooks.found == COUNTS:
         raise UserError(
             "a look-up divides its gradient by how often an index occurs in the batch, so examples mix: use "
-            "gradients='per_example_loss', or scale_grad_by_freq=False"
+            "gradients='per_example_loss', or look up with scale_grad_by_freq=False"
         )
     with zeros_replaced(model), trial_passes(model, loss_fn, inputs) as passes:
         if not sums_scale(model, loss_fn, inputs, targets, passes):

@@ -36,7 +36,7 @@ class Fishr(LatePenalty):
     def __init__(self, penalty_weight: float = 1000.0, memory: float = 0.95, schedule_steps: int = 0) -> None:
         if not (penalty_weight >= 0 and 0 <= memory < 1):
             raise UserError(
-                "Fishr needs a penalty_weight of at least 0 and a memory in [0, 1), got "
+                "aggregator.penalty_weight must be at least 0 and aggregator.memory in [0, 1), got "
                 f"{penalty_weight} and {memory}"
             )
         self._compare = CompareVariances(penalty_weight, memory)

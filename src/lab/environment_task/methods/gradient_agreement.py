@@ -31,9 +31,9 @@ class GradientAgreementFiltering(MicroBatchMethod):
         super().__init__(n_micro_batches)
         if not 0 <= max_cosine_distance <= 2:
             raise UserError(
-                f"max_cosine_distance must lie in [0, 2], got {max_cosine_distance!r}: 0 keeps only "
-                "gradients of equal direction, 1 leaves out gradients that point apart, and 2 leaves out "
-                "none"
+                f"aggregator.max_cosine_distance must lie in [0, 2], got {max_cosine_distance!r}: 0 keeps "
+                "only gradients of equal direction, 1 leaves out gradients that point apart, and 2 leaves "
+                "out none"
             )
         self.max_cosine_distance = max_cosine_distance
 

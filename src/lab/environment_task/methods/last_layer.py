@@ -29,7 +29,10 @@ def last_layer(model: nn.Module, name: str) -> tuple[nn.Linear, LastInputs]:
     """
     linear = [layer for layer in model.modules() if isinstance(layer, nn.Linear)]
     if not linear:
-        raise UserError(f"aggregator={name} needs a model that ends in a linear layer")
+        raise UserError(
+            f"aggregator={name} needs a model that ends in a linear layer, and this model has none: choose "
+            "another model, such as model=mlp, or another aggregator"
+        )
     last = LastInputs()
     linear[-1].register_forward_pre_hook(last)
     return linear[-1], last

@@ -35,7 +35,9 @@ class MicroBatchMethod(TrainingMethod):
     def __init__(self, n_micro_batches: int) -> None:
         super().__init__(Mean())
         if not isinstance(n_micro_batches, int) or n_micro_batches < 2:
-            raise UserError(f"n_micro_batches must be a whole number of at least 2, got {n_micro_batches!r}")
+            raise UserError(
+                f"aggregator.n_micro_batches must be a whole number of at least 2, got {n_micro_batches!r}"
+            )
         self.n_micro_batches = n_micro_batches
 
     def combine(self, gradients: Tensor) -> tuple[Tensor | None, float]:

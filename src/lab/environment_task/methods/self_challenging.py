@@ -43,7 +43,8 @@ class SelfChallenging(WholeBatchMethod):
         self._layer, self._last = last_layer(model, self.name)
         if data.targets_are != "classes":
             raise UserError(
-                f"aggregator={self.name} needs classes as targets, and this dataset's are {data.targets_are}"
+                f"aggregator={self.name} needs classes as targets, but the targets of this dataset are "
+                f"{data.targets_are}: choose another aggregator"
             )
 
     def loss(

@@ -47,7 +47,10 @@ class WholeBatchMethod(TrainingMethod):
                 f"{options.gradients}"
             )
         if current().size > 1:
-            raise UserError(f"aggregator={self.name} compares environments, in one process only")
+            raise UserError(
+                f"aggregator={self.name} compares the environments of one process only: start "
+                "it without torchrun"
+            )
         return super().sampler(data, options)
 
     def backward(

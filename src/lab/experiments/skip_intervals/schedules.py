@@ -31,7 +31,10 @@ class Stages:
     def __post_init__(self) -> None:
         lengths = {len(values) for values in (self.shares, self.calls, self.batch_sizes, self.lr)}
         if len(lengths) != 1 or 0 in lengths:
-            raise UserError("stages.shares, calls, batch_sizes and lr must be lists of equal length")
+            raise UserError(
+                "stages.shares, calls, batch_sizes and lr must be lists of equal length and not empty, got "
+                f"{list(self.shares)}, {list(self.calls)}, {list(self.batch_sizes)} and {list(self.lr)}"
+            )
         if min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-6:
             raise UserError(
                 f"stages.shares must be numbers of at least 0 that sum to 1, got {list(self.shares)}"

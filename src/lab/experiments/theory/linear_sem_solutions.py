@@ -65,7 +65,8 @@ def linear_sem_solutions(runs: Path, n_seeds: int) -> Iterator[LinearSemSolution
     missing = [name for name in ("aggregator", "seed", "step", TEST, *WEIGHTS) if name not in table]
     if missing:
         raise UserError(
-            f"{runs} has no column {missing[0]}: make it again, `python scripts/study.py --list` says how"
+            f"{runs} has no column {missing[0]}: make this file again. "
+            "`python scripts/study.py --list` says how"
         )
     losses = {int(seed): _training_losses(int(seed)) for seed in table.seed.unique() if seed < n_seeds}
     for aggregator in METHODS:
