@@ -45,7 +45,9 @@ def test_the_interval_is_students():
     assert result.high - result.mean == pytest.approx(0.8165 * deviation / 3**0.5, rel=1e-3)
 
 
-@pytest.mark.parametrize(("n", "confidence", "message"), [(1, 0.95, "two init"), (2, 1.0, "between 0 and 1")])
+@pytest.mark.parametrize(
+    ("n", "confidence", "message"), [(1, 0.95, "at least two entries"), (2, 1.0, "between 0 and 1")]
+)
 def test_what_cannot_be_estimated_is_refused(n, confidence, message):
     starts = [torch.zeros(2, dtype=torch.float64)] * n
     with pytest.raises(UserError, match=message):
