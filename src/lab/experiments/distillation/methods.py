@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -47,7 +48,7 @@ class EntropyBonus(NoTeacher):
 
     def __init__(self, problem: Problem, entropy_weight: float, **others: Any) -> None:
         super().__init__(problem)
-        _check_above_zero("entropy_bonus", "entropy_weight", entropy_weight)
+        _check_weight("entropy_bonus", "entropy_weight", entropy_weight)
         self.weight = entropy_weight
         if not hasattr(problem, "entropy"):
             raise UserError(
@@ -65,7 +66,7 @@ class Auxiliary(NoTeacher):
 
     def __init__(self, problem: Problem, auxiliary_weight: float, **others: Any) -> None:
         super().__init__(problem)
-        _check_above_zero("auxiliary", "auxiliary_weight", auxiliary_weight)
+        _check_weight("auxiliary", "auxiliary_weight", auxiliary_weight)
         self.weight = auxiliary_weight
         if not hasattr(problem, "auxiliary_head"):
             raise UserError(
@@ -126,11 +127,14 @@ class _TwoHeads(nn.Module):
         return outputs, self.head(hidden)
 
 
-def _check_above_zero(method: str, name: str, weight: float) -> None:
-    """Refuse a weight with which the method would be plain training, or would turn against its aim."""
-    if weight <= 0:
-        raise UserError(
-            f"method={method} needs {name} above 0, got {weight:g}: without it choose method=no_teacher"
+def _check_weight(method: str, name: str, weight: float) -> None:
+    """Refuse a weight that turns the method against its aim, and warn of one that makes it plain training."""
+    if weight < 0:
+        raise UserError(f"{name} must be at least 0, got {weight:g}: take 0 or more")
+    if weight == 0:
+        warnings.warn(
+            f"method={method} with {name}=0 trains as method=no_teacher does: give {name} a value above 0",
+            stacklevel=3,
         )
 
 

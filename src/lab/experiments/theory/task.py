@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,8 +87,9 @@ class SmallProblemsTask:
         if noise and problem != NOISY:
             raise UserError(f"noise={noise} has no effect on problem={problem}: choose problem={NOISY}")
         if run.seed:
-            raise UserError(
-                f"seed={run.seed} has no effect, because a run has the seeds 0 to n_seeds - 1: raise n_seeds"
+            warnings.warn(
+                f"seed={run.seed} has no effect, because a run has the seeds 0 to n_seeds - 1: raise n_seeds",
+                stacklevel=2,
             )
         self.problem = PROBLEMS[problem](n_seeds, noise)
         steps = self.problem.schedule.steps

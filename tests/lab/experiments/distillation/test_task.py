@@ -147,8 +147,11 @@ def test_a_student_without_a_teacher_that_diverges_stops_too() -> None:
     [
         (["method=distil"], "method must be one of distill, no_teacher"),
         (["method=entropy_bonus", "entropy_weight=1"], "method=entropy_bonus needs a problem"),
-        (["method=entropy_bonus", "dataset=noisy_labels"], "needs entropy_weight above 0, got 0"),
-        (["method=auxiliary", "auxiliary_weight=-1"], "needs auxiliary_weight above 0, got -1"),
+        (
+            ["method=entropy_bonus", "dataset=noisy_labels", "entropy_weight=-1"],
+            "entropy_weight must be at least 0, got -1",
+        ),
+        (["method=auxiliary", "auxiliary_weight=-1"], "auxiliary_weight must be at least 0, got -1"),
         (["method=auxiliary"], "predicts the privileged data: choose dataset=mujoco_returns"),
         (["method=auxiliary", "dataset=game_of_life"], "method=auxiliary needs a problem"),
         (["method=fixed_teacher", "fixed_teacher=oracle"], "oracle with dataset=game_of_life"),
@@ -171,3 +174,8 @@ def test_a_student_without_a_teacher_that_diverges_stops_too() -> None:
 def test_what_makes_no_sense_is_refused(overrides: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         task_of(*overrides)
+
+
+def test_a_weight_of_zero_is_plain_training_and_said() -> None:
+    with pytest.warns(UserWarning, match="entropy_weight=0 trains as method=no_teacher does"):
+        task_of(*SMALL["noisy_labels"], "dataset=noisy_labels", "method=entropy_bonus")
