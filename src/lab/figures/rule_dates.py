@@ -87,7 +87,7 @@ DATES = {
     ),
     "lora_domains/masks": RuleDate(TODAY, TODAY),
     "memorisation/random_labels": RuleDate(
-        "2026-11-25", "2026-11-25", f"{WAITS}; with GroupNorm no run is committed yet"
+        "2026-11-25", "2026-11-25", f"{WAITS}; the first run with GroupNorm was committed on 2026-11-30"
     ),
     "memorisation/true_labels": RuleDate("2026-11-25", "2026-11-25", FEW_SEEDS),
     "memorisation/wrong_labels": RuleDate(
