@@ -14,6 +14,7 @@ from ilc.optim._state import (
     check_at_least_zero,
     check_betas,
     check_gradient,
+    check_left_out,
     check_state,
     check_trained,
     keep_wide,
@@ -128,9 +129,5 @@ def _check(group: dict[str, Any]) -> None:
     """Raise UserError for the first value out of range."""
     check_at_least_zero(group, ("lr", "eps"))
     check_betas(group["betas"], 2)
-    for name in ("weight_decay", "amsgrad", "maximize"):
-        if group.get(name):
-            raise UserError(
-                f"CautiousAdam has no option {name}, got {group[name]!r}: leave it out "
-                "(ilc.optim.Regularizer offers weight decay)"
-            )
+    offered = " (ilc.optim.Regularizer offers weight decay)"
+    check_left_out("CautiousAdam", group, ("weight_decay", "amsgrad", "maximize"), offered)

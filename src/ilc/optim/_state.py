@@ -27,6 +27,16 @@ def check_at_least_zero(group: Mapping[str, Any], names: Sequence[str]) -> None:
             raise UserError(f"{name} must be a finite number of at least 0, got {group[name]!r}")
 
 
+def check_left_out(optimizer: str, group: dict[str, Any], names: Sequence[str], remark: str = "") -> None:
+    """Raise UserError if a parameter group asks for an option of ``torch.optim.Adam`` that is not here.
+
+    Else the option would be ignored, and with ``maximize`` the step would go the other way.
+    """
+    for name in names:
+        if group.get(name):
+            raise UserError(f"{optimizer} has no option {name}, got {group[name]!r}: leave it out{remark}")
+
+
 def check_betas(betas: Any, n: int) -> None:
     """Raise UserError unless these are ``n`` numbers in [0, 1)."""
     # A list may come from a config file.

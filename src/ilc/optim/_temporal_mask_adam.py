@@ -14,6 +14,7 @@ from ilc.optim._state import (
     check_at_least_zero,
     check_betas,
     check_gradient,
+    check_left_out,
     check_state,
     check_trained,
     is_number,
@@ -180,9 +181,7 @@ def _check(group: dict[str, Any]) -> None:
     check_betas(group["betas"], 3)
     for name in ("decoupled", "pytorch_form"):
         check_truth_value(name, group[name])
-    for name in ("maximize", "amsgrad"):
-        if group.get(name):  # Else a group could ask for it, and the step would go the other way.
-            raise UserError(f"TemporalMaskAdam has no option {name}, got {group[name]!r}: leave it out")
+    check_left_out("TemporalMaskAdam", group, ("maximize", "amsgrad"))
     threshold = group["agreement_threshold"]
     if not is_number(threshold) or not 0 <= threshold <= 1:
         raise UserError(
