@@ -34,3 +34,9 @@ def test_an_empty_column_and_a_table_without_rows() -> None:
     assert as_markdown(pd.DataFrame({"a": ["", ""]})).count("\n") == 4
     without_rows = as_markdown(pd.DataFrame({"a": pd.Series(dtype=object)}))
     assert without_rows.splitlines()[0].split() == ["|", "a", "|"]
+
+
+def test_rows_make_the_table_of_their_columns_and_no_rows_make_an_empty_text() -> None:
+    rows = [{"method": "one", "n": 3}, {"method": "two", "n": 20}]
+    assert as_markdown(rows) == as_markdown(pd.DataFrame({"method": ["one", "two"], "n": [3, 20]}))
+    assert as_markdown([]) == ""

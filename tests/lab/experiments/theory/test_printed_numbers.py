@@ -117,7 +117,10 @@ def test_the_common_risk(text: str, root: Path) -> None:
     small, large = (table[table.problem.str.startswith("spirals")].train_risk for table in tables)
     bound = inspect.signature(small_spirals).parameters["stop_at"].default
     assert small.max() <= bound < small.min() * 1.25 and large.max() <= STOP_AT < 1.25 * large.max()
-    assert f"({bound:g} for the small network, at most {STOP_AT:g} for the large one," in text
+    assert f": {bound:g} for the small network, at most {STOP_AT:g} for the large one." in text
+    rows = tables[1][tables[1].problem.str.startswith("spirals")]
+    risks = rows.groupby("aggregator").train_risk
+    assert risks.min()["mean"] < STOP_AT / 2 and risks.median()["mean"] < risks.median()["and_mask"]
 
 
 def test_methods_of_the_score(root: Path) -> None:

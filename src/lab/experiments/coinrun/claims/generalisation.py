@@ -61,7 +61,7 @@ def claims(results: Path) -> list[Claim]:
         "without the mask), an uncorrected interval would leave out 0 with a probability of 80 %. The paper "
         f"chooses on test data. The second table has what we get if we do so after {TRIAL} (on {CUT}), and "
         f"the mean KL on the training levels. There are {counts(results)}.",
-        table=f"{as_markdown(pd.DataFrame(rows))}\n{_beside_adam(results, trials)}",
+        table=f"{as_markdown(rows)}\n{_beside_adam(results, trials)}",
         number=f"{adam.difference:+.4f} nats of test KL after {max(by_steps):,} steps, mask minus Adam; "
         f"{unmasked.difference:+.4f} nats, mask minus the same configurations without it",
         verdict=verdict(by_steps, LIMIT, unfinished),
@@ -110,12 +110,10 @@ def _beside_adam(results: Path, trials: pd.DataFrame) -> str:
         "test levels above them": test - train,
     }
     return as_markdown(
-        pd.DataFrame(
-            [
-                {"KL": name, "mask": f"{values['temporal_mask']:.4f}", "Adam": f"{values['adam']:.4f}"}
-                for name, values in rows.items()
-            ]
-        )
+        [
+            {"KL": name, "mask": f"{values['temporal_mask']:.4f}", "Adam": f"{values['adam']:.4f}"}
+            for name, values in rows.items()
+        ]
     )
 
 

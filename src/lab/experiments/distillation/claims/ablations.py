@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
-
 from lab.experiments.distillation.ablations import (
     FROZEN,
     REDRAWN,
@@ -69,7 +67,7 @@ def claims(results: Path) -> list[Claim]:
             f"statements, by Welch's test with Holm's correction for {n} comparisons. Plain training goes on "
             f"to {most} steps. The lowest error in all of them is {spread(plain, 5)}, and against it the "
             f"redrawn split has an uncorrected p value of {later.p_value:.2g}.",
-            table=f"{as_markdown(pd.DataFrame(rows))}\n{as_markdown(pd.DataFrame(statements))}",
+            table=f"{as_markdown(rows)}\n{as_markdown(statements)}",
             number=f"{held} of {len(found)} statements hold",
             verdict=verdict(found, LIMIT),
         )

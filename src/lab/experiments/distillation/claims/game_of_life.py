@@ -85,7 +85,7 @@ def claims(results: Path) -> list[Claim]:
             f"it p is {above_frozen[list(learned).index(strongest)].p_value:.2g}. "
             f"In the larger game the answer 'dead' for every board is right in about "
             f"{100 * MAJORITY:.0f} %.",
-            table=as_markdown(pd.DataFrame(rows)),
+            table=as_markdown(rows),
             reading="how widely the attention of the fixed teacher is spread.",
             number=f"{100 * learned[top].median():.0f} % with a learned teacher, "
             f"{100 * best['no_teacher'].median():.0f} % without a teacher",

@@ -61,7 +61,7 @@ def claims(results: Path) -> list[Claim]:
             "thesis names no factor, and keeps its split during all of training.",
             ours="The table has the last test KL, medians and ranges over n seeds, which draw data, networks "
             "and batches. The best of the others is no teacher or an entropy bonus.",
-            table=as_markdown(pd.DataFrame(rows)) if rows else "",
+            table=as_markdown(rows),
             reading="whether the split is kept during all of training, and by which factor the logits of the "
             "task are multiplied.",
             number=_number(cells, unfinished),

@@ -58,7 +58,7 @@ def _hopper(table: pd.DataFrame, curves: pd.DataFrame) -> Claim:
         f"play. Within {steps['fixed']} steps the best error without a teacher is {early:.5f}. By Welch's "
         f"test the p values are {better.p_value:.2g} (distilled against the best without a teacher) and "
         f"{frozen.p_value:.2g} (frozen teacher against none), uncorrected. The teacher is a reduced one.",
-        table=as_markdown(pd.DataFrame(rows)),
+        table=as_markdown(rows),
         number=f"{ratio:.2f} times the best error without a teacher",
         verdict=verdict(ratio, better, frozen, LIMIT),
     )

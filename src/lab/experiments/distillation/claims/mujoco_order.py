@@ -60,7 +60,7 @@ def claims(results: Path) -> list[Claim]:
         "Welch's test (uncorrected). The teacher is a reduced one, with 24 unrolled steps instead of 96 "
         f"outside Hopper. We ran {len(best)} of "
         f"{len(TABLE_C_7)} environments. On {apart} of them every distilled seed is below every other seed.",
-        table=as_markdown(pd.DataFrame(rows)) if rows else "",
+        table=as_markdown(rows),
         number=f"by the medians in this order on {int(whole.sum())} of {len(best)} environments, distilled "
         f"lowest on {int(first.sum())}",
         verdict=verdict(found, len(TABLE_C_7), LIMIT),

@@ -9,8 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from lab.experiments.irm.cue import (
     AGREES,
     COWS,
@@ -65,7 +63,7 @@ def claims(results: Path) -> list[Claim]:
         f"{100 * AGREES['test']:.0f} %. The data are {data_sources(cows)}."
         if of
         else "",
-        table=as_markdown(pd.DataFrame(rows)) if rows else "",
+        table=as_markdown(rows),
         number=f"{100 * tests[best]:.1f} % test accuracy at threshold {best:g} (the best one in test), "
         f"{100 * of[0.0]['test/accuracy'].median():.1f} % without a mask"
         if best is not None and 0.0 in of

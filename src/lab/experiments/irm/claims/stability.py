@@ -45,9 +45,7 @@ def claims(results: Path) -> list[Claim]:
             "The table has the shares of the seeds with each outcome, by the schedule of the penalty's "
             f"weight. There are {_seeds(seeds)} each. The data are {data_sources(runs)}."
         )
-        table = as_markdown(
-            pd.DataFrame([{"schedule": name} | _cells(share) for name, share in shares.items()])
-        )
+        table = as_markdown([{"schedule": name} | _cells(share) for name, share in shares.items()])
     if set(shares) == set(SCHEDULES):
         at_once = [shares[name]["collapsed"] for name in AT_ONCE]
         later = max(shares[name]["collapsed"] for name in PLAIN_FIRST)

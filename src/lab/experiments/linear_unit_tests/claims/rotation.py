@@ -66,7 +66,7 @@ def claims(results: Path) -> list[Claim]:
             "data seeds. With more than 100 % the mask ends behind plain training. The errors are means over "
             f"n = {n} data seeds, for the best of 20 draws by validation error. The verdict judges the lower "
             "ends of the intervals.",
-            table=as_markdown(pd.DataFrame(rows)),
+            table=as_markdown(rows),
             number=f"{shares} of the gain lost on {' and '.join(PROBLEMS)}",
             verdict=rotation_rule({problem: low for problem, (low, _) in intervals.items()}, n),
             finding=True,

@@ -121,18 +121,21 @@ def _test_beside_train(results: Path) -> Claim:
     where = ", ".join(f"{t:g}" for t in meet) or "none"
     last = max(learned, default=0.0)
     gap = 100 * (train[last] - test[last]).median()
-    lost = {
-        "threshold": [f"{t:g}" for t in train.columns[1:]],
-        "training accuracy, points lost": [f"{100 * lost_train[t].median():.0f}" for t in train.columns[1:]],
-        "test accuracy, points lost": [f"{100 * lost_test[t].median():.0f}" for t in train.columns[1:]],
-    }
+    lost = [
+        {
+            "threshold": f"{t:g}",
+            "training accuracy, points lost": f"{100 * lost_train[t].median():.0f}",
+            "test accuracy, points lost": f"{100 * lost_test[t].median():.0f}",
+        }
+        for t in train.columns[1:]
+    ]
     return claim._replace(
         ours="The table says what is lost against threshold 0. Test "
         f"accuracy loses at most two points more than training accuracy in {in_seeds(slower)}. We look for "
         "thresholds at which test accuracy is at least twice chance and training accuracy is within "
         f"{100 * SAME:.0f} points of it. These are: {where}. The numbers are medians over "
         f"{about_seeds(runs[runs[NOISE] == 0])}",
-        table=as_markdown(pd.DataFrame(lost)),
+        table=as_markdown(lost),
         number=f"{gap:.1f} points between training and test accuracy at threshold {last:g}",
         verdict=verdict(
             falls_rule(float(slower.mean()), bool(meet)),

@@ -100,7 +100,7 @@ def claims(results: Path) -> list[Claim]:
             ours="The table has accuracies in %, medians and ranges over "
             f"{seeds_per(curves, ['aggregator'])}. With the mask, the accuracy on the mislabelled part is "
             f"below chance in {in_seeds(below)}. {' '.join(parts)} The data are {data_sources(runs)}.",
-            table=as_markdown(pd.DataFrame(rows)),
+            table=as_markdown(rows),
             number=f"{100 * wrong['and_mask'].median():.1f} % of the wrong labels fitted",
             verdict=verdict(
                 wrong_labels_rule(bool(below.all()), float(apart), shapes),

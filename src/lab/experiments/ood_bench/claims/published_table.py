@@ -38,7 +38,7 @@ def claims(results: Path, numbers: Path = PUBLISHED) -> list[Claim]:
         paper=f"There is a table of {N_PUBLISHED} algorithms of DomainBed (arXiv 2106.03721). "
         + (f"We know {len(known)} of its numbers." if len(known) else "We could not read it."),
         ours=_ours(rows, done) if len(done) else "There is no number yet.",
-        table=as_markdown(pd.DataFrame(rows)) if rows else "",
+        table=as_markdown(rows),
         number=number_of_runs(words) if words else number,
         verdict=f"pending: {words}"
         if words

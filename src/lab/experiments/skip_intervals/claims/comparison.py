@@ -157,7 +157,7 @@ def _claim(
         "evaluations. The table has its mean and range over seeds. Calls are model evaluations per rollout. "
         f"The best shortcut ({name}) has {100 * accuracy:.1f} %. {SEARCHED[domain]} {draw} The p values are "
         f"those of adaptive skips against the others ({test}, before Holm's correction).",
-        table=as_markdown(pd.DataFrame(rows)),
+        table=as_markdown(rows),
         number=_number(table, others, verdict),
         verdict=verdict,
     )

@@ -162,7 +162,7 @@ def _at_each(tests: dict[Setting, Tests], labels: list[str], p_values: bool = Fa
         {"method": label} | {setting.with_epochs: cell(test[label]) for setting, test in tests.items()}
         for label in labels
     ]
-    return as_markdown(pd.DataFrame(rows))
+    return as_markdown(rows)
 
 
 def _diverged(runs: Mapping[Setting, pd.DataFrame]) -> str:

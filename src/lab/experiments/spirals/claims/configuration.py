@@ -71,7 +71,7 @@ def configuration(outcomes: list[Outcome], of_authors: pd.DataFrame | None = Non
         "one choice for all that the paper leaves open about the data. The median is perfect under "
         f"{len(literal)} of {len(counted)} readings of the data. With rescaled updates it is perfect under "
         f"{len(rescaled)}. All these runs have 128 examples of each environment in a batch.",
-        table=as_markdown(pd.DataFrame(rows)),
+        table=as_markdown(rows),
         number="% test accuracy with rescaled updates: "
         + "; ".join(f"{median_and_range(runs)} {setting.words}" for setting, (_, runs) in judged.items()),
         reading=f"whether updates are rescaled, {LEFT_OPEN}",

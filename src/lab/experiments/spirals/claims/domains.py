@@ -71,7 +71,7 @@ def claims(results: Path) -> list[Claim]:
             "the gradient of the domain classifier does not reach the features. The last column counts the "
             "seeds in which the domain classifier, with the adversary, cannot tell the environments apart. "
             "No other setting was tried, and not the first weights of the authors' code.",
-            table=as_markdown(pd.DataFrame(rows)),
+            table=as_markdown(rows),
             number=f"the domain classifier is right for {' and '.join(medians)} of the training examples, "
             "with 2 and 3 revolutions",
             verdict=at_settings(verdicts),

@@ -73,7 +73,7 @@ def _unmasked(rows: Rows) -> Claim:
         thesis=f"The correlation with the mechanism's gradient is about {THESIS_MECHANISM}.",
         ours="The table has the correlations of the average gradient with the shortcuts' gradient and with "
         "the mechanism's. Networks begin with PyTorch's weights where no others are named.",
-        table=as_markdown(pd.DataFrame(lines)),
+        table=as_markdown(lines),
         number=f"correlation with the mechanism's gradient: {'; '.join(numbers)}",
         reading=LEFT_OPEN,
         verdict=at_settings(verdicts),
@@ -130,7 +130,7 @@ def _mechanism(rows: Rows) -> Claim:
         ours="The table has median correlations with the mechanism's gradient, each with its threshold. "
         "They are at the lowest and the highest threshold of the AND-mask, and at the lowest one of the "
         f"XOR-mask, at which each network keeps at least {MIN_COMPONENTS} components.",
-        table=as_markdown(pd.DataFrame(lines)),
+        table=as_markdown(lines),
         number=f"correlation {'; '.join(numbers)}",
         reading=LEFT_OPEN,
         verdict=at_settings(verdicts),

@@ -64,7 +64,7 @@ def claims(results: Path) -> list[Claim]:
             "weights on the shortcuts and with weaker tuned neurons than without a regulariser. The counts "
             "of a setting are compared with a half by sign tests, with Holm's correction. Seeds that learn "
             f"nothing (a training accuracy below {100 * LEARNED:.0f} %) count too.",
-            table=as_markdown(pd.DataFrame(lines)),
+            table=as_markdown(lines),
             number=f"tuned neurons are weaker with {'; '.join(numbers)}",
             reading=LEFT_OPEN,
             verdict=at_settings(verdicts),

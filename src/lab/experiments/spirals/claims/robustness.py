@@ -67,7 +67,7 @@ def claims(results: Path) -> list[Claim]:
             "verdict compares the trials. A trial that diverges is replaced and not counted. "
             f"{THREE.words.capitalize()} and PyTorch's weights a trial at chance half-way was ended."
             f"{' ' + ENDED if whole else ''}",
-            table=as_markdown(pd.DataFrame(rows + whole)),
+            table=as_markdown(rows + whole),
             number=f"reaching {100 * PERFECT:.0f} % ({last}): "
             + ", ".join(f"{_seeds(tests[setting][last])} {setting.words}" for setting in settings),
             reading=LEFT_OPEN,

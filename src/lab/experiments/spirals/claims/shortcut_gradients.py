@@ -53,7 +53,7 @@ def claims(results: Path) -> list[Claim]:
             f"There a network that keeps fewer than {FEWEST_COMPONENTS} components is left out of the "
             "correlations, because it has none. The last columns are over all kept components of all "
             "networks together, where a few large ones decide.",
-            table=f"{as_markdown(pd.DataFrame(lower))}\n{as_markdown(pd.DataFrame(at_one))}",
+            table=f"{as_markdown(lower)}\n{as_markdown(at_one)}",
             number=f"networks with the mechanism ahead at threshold 1: {', '.join(numbers)}",
             reading=f"which threshold and which parameters are meant, {LEFT_OPEN}",
             verdict=at_settings(verdicts),

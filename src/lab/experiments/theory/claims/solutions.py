@@ -142,14 +142,14 @@ def _scores(scored: pd.DataFrame) -> Claim:
         claim="AND-masked solutions are more consistent than averaged ones (the paper only argues this).",
         paper="The paper implies this.",
         ours="We divide the AND-mask's median inconsistency by the mean's, for the worst pair of "
-        "environments, which is the definition, with two dampings. The median pair has "
+        "environments, which is the definition, and for the median pair at damping "
         f"{DAMPING:g}. Of several masks the one with the highest threshold counts. The table has the ratios "
         f"and the median training risks of both. There are n = {same.seed.nunique()} seeds each. A "
         f"problem decides if the larger training risk is at most {COMPARABLE} times the smaller one. This "
         f"leaves out {' and '.join(unequal)}. The p values of paired tests for the worst pair share a level "
-        f"of {LEVEL:g} (Holm). Epsilon is {EPSILON:g}. The spirals stop at a common training risk, which the "
-        "mean overshoots within a step on the large network.",
-        table=as_markdown(pd.DataFrame(rows)),
+        f"of {LEVEL:g} (Holm). Epsilon is {EPSILON:g}. The spirals stop at a common training risk. On "
+        "the large network one step of the mean may lead from above this risk to less than half of it.",
+        table=as_markdown(rows),
         number="times the mean's inconsistency: "
         + ", ".join(
             f"{_times(own[DAMPING])} on {name}" for name, own in comparisons.items() if name not in unequal
