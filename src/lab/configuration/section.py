@@ -110,8 +110,8 @@ class Section:
         if not isinstance(made, kinds):
             expected = " or ".join(kind.__name__ for kind in kinds)
             raise UserError(
-                f"{self.key}._target_ must make a {expected}, got a {type(made).__name__}: choose one of "
-                f"conf/{self.key}"
+                f"the _target_ of {self.key}={self.name} makes an object of type {type(made).__name__}, but "
+                f"this run takes only {expected}: choose another of conf/{self.key}"
             )
         return made
 

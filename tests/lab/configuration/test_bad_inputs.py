@@ -114,7 +114,7 @@ def test_one_message(name: str, train: TrainCommand, tiny: tuple[str, ...], tmp_
         ),
         (
             ("aggregator=mean", "aggregator._target_=collections.Counter"),
-            "must make a TrainingMethod or Aggregator",
+            "of type Counter, but this run takes only TrainingMethod or Aggregator: choose another",
         ),
         (("logger=wandb", "logger.mode=cloud"), "logger.mode must be one of offline, online"),
     ],

@@ -102,7 +102,10 @@ def test_the_chosen_options_are_in_the_summary() -> None:
         (["n_draws=0"], "n_draws and steps_per_epoch must be at least 1"),
         (["n_seeds=0"], "n_seeds of at least 1"),
         (["method=null", "aggregator=iga"], "with method=null do not support Iga"),
-        (["method=null", "aggregator=temporal_mask"], "aggregator._target_ must make a Aggregator"),
+        (
+            ["method=null", "aggregator=temporal_mask"],
+            "of type TemporalMask, but this run takes",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(overrides: list[str], message: str) -> None:

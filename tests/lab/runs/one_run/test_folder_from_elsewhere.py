@@ -116,7 +116,7 @@ def test_a_package_is_allowed_by_its_whole_name(with_config: Callable[..., Path]
         assert not (foreign / "imported").exists()
     for allowed in (["foreign_code"], "foreign_code"):
         # Now it is imported and called; that it makes no model is the next thing to be refused.
-        with pytest.raises(UserError, match="must make a Module"):
+        with pytest.raises(UserError, match="takes only Module"):
             lab.load_run(folder, allow=allowed)
         assert (foreign / "called").exists()
 
