@@ -66,6 +66,28 @@ def test_all_images(text: str, root: Path) -> None:
     )
 
 
+def test_group_norm(text: str, root: Path) -> None:
+    key = ["dataset.label_noise", "aggregator.agreement_threshold"]
+    group, batch = (
+        100
+        * pd.read_csv(root / "results" / "memorisation" / f"{name}_runs.csv")
+        .dropna(subset="train/accuracy")
+        .set_index(key)[["train/accuracy", "test/accuracy"]]
+        for name in ("random_labels_group_norm", "random_labels")
+    )
+    plain, mask = (group["train/accuracy"].loc[[(1, threshold)]] for threshold in (0, 0.2))
+    words = f"With random labels ({_seeds(len(plain))}) plain training ends here at {_range(plain)} % of the"
+    assert f"{words} training labels, and the mask at 0.2 ends at {_range(mask)} %." in text
+    assert len(plain) == len(mask)
+    plain, mask = (group["test/accuracy"].loc[[(0, threshold)]] for threshold in (0, 0.2))
+    words = (
+        f"With true labels ({_seeds(len(mask))}) the mask costs more than with BatchNorm: its test accuracy"
+    )
+    assert f"{words} is {_range(mask)} %, and that of plain training is {_range(plain)} %." in text
+    with_batch_norm = [batch["test/accuracy"].loc[[(0, threshold)]] for threshold in (0, 0.2)]
+    assert plain.min() - mask.max() > with_batch_norm[0].max() - with_batch_norm[1].min()
+
+
 def test_wider_networks(text: str, root: Path) -> None:
     runs = pd.read_csv(root / "results" / "memorisation" / "random_labels_wide_runs.csv")
     runs = runs[(runs["model.width"] == 16) & (runs.stopped != "pending")]
