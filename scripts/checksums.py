@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ilc.errors import UserError
 from lab.configuration.command_line import command_parser, run_command
-from lab.files.checksums import SUMS, check, refresh
+from lab.files.checksums import SUMS, check, check_named, refresh
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -38,6 +38,7 @@ def main() -> None:
             "--results"
         )
     if arguments.files:
+        check_named(arguments.results, arguments.files)
         refresh(arguments.results, arguments.files)
     print(f"{check(arguments.results)} files match {arguments.results / SUMS}")
 

@@ -139,8 +139,22 @@ def _named(folder: Path, path: Path, known: Iterable[str]) -> Iterator[str]:
     if name is not None:
         if path.suffix in DATA:
             yield name
-        elif not path.suffix:
-            yield from (file for file in known if file.startswith(f"{name}/"))
+        else:
+            yield from (file for file in known if name == "." or file.startswith(f"{name}/"))
+
+
+def check_named(folder: Path, paths: Iterable[Path]) -> None:
+    """Refuse a path that neither exists nor stands for a file of the list, as a mistyped one.
+
+    Raises:
+        UserError: there is such a path, or the list is damaged.
+    """
+    listed = _read(folder, strict=False)
+    for path in paths:
+        if not path.exists() and not any(name in listed for name in _named(folder, path, listed)):
+            raise UserError(
+                f"{path} does not exist, and {folder / SUMS} does not list it: check its spelling"
+            )
 
 
 def _data(folder: Path) -> set[str]:

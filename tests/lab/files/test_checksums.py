@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ilc.errors import UserError
-from lab.files.checksums import DATA, SUMS, check, refresh
+from lab.files.checksums import DATA, SUMS, check, check_named, refresh
 
 
 @pytest.fixture
@@ -184,3 +184,27 @@ def test_the_committed_results_are_as_listed(root: Path) -> None:
     n = check(root / "results")
     assert n == sum(path.suffix in DATA for path in (root / "results").rglob("*"))
     assert re.fullmatch(r"([0-9a-f]{64}  \S+\n)+", (root / "results" / SUMS).read_text())
+
+
+def test_a_folder_stands_for_all_files_in_it_also_the_folder_of_the_list(results: Path) -> None:
+    inside = results / "v1.5" / "x.csv"
+    inside.parent.mkdir()
+    inside.write_text("1")
+    refresh(results, [inside.parent])
+    assert check(results) == 4
+    for path in results.rglob("*.csv"):
+        changed(path)
+    refresh(results, [results])
+    assert check(results) == 4
+
+
+@pytest.mark.parametrize("name", ["c.csv", "bb", "b/two.cvs"])
+def test_a_mistyped_path_is_named(name: str, results: Path) -> None:
+    with pytest.raises(UserError, match=rf"{results / name} does not exist, and .*{SUMS} does not list it"):
+        check_named(results, [results / "a.csv", results / name])
+
+
+def test_what_is_gone_on_purpose_is_no_mistyped_path(results: Path) -> None:
+    shutil.rmtree(results / "b")
+    (results / "a.csv").unlink()
+    check_named(results, [results / "b", results / "a.csv", results / "figures" / "x.png", results])
