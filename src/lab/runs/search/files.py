@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.configuration.groups import file_of
 from lab.runs.search.search_definition import SearchDefinition
-from lab.runs.search.storage import open_storage
+from lab.runs.search.storage import SERVER, STORAGE, open_storage
 from lab.runs.search.table import best_trial, table_file, tabulate_trials
 from lab.runs.search.trial import overrides_of
 from lab.runs.search.tuned import tuned_configs, with_rank, with_sections
@@ -90,6 +91,12 @@ def result_files(
     Raises:
         UserError: no trial has completed.
     """
+    if server is None and not ((folder / STORAGE).exists() or (folder / SERVER).exists()):
+        # Opening the storage would make one, in a folder whose name may be mistyped.
+        raise UserError(
+            f"{folder} holds no search: give the search's command without --export first, or name its folder "
+            "with --output"
+        )
     stored = open_storage(definition, folder, server)
     trials = tabulate_trials(stored, definition, folder)
     configs = enumerate(tuned_configs(stored, trials, definition, made_by), start=1)

@@ -10,6 +10,7 @@ from ilc.errors import UserError
 from lab.configuration.overrides import key_of
 from lab.runs.one_run.selection import RULES
 from lab.runs.search.space import check_range
+from lab.runs.sweep.sweep import WORKER
 
 SAMPLERS = ("random", "tpe")
 DIRECTIONS = ("maximize", "minimize")
@@ -34,7 +35,8 @@ class SearchDefinition:
             the commands of these trials lack them.
 
     Raises:
-        UserError: a value has another type, or there is no such sampler, direction, rule or range.
+        UserError: a value has another type, there is no such sampler, direction, rule or range, or the trials
+            would not follow a fixed override.
     """
 
     name: str
@@ -70,6 +72,31 @@ class SearchDefinition:
                 raise UserError(f"search {self.name}: {key} is empty: name at least one key")
         for key, limits in self.space.items():
             check_range(key, limits)
+        for text in self.fixed:
+            self._check_read(text)
+
+    def _check_read(self, override: str) -> None:
+        """Refuse an override that the trials would not follow, because each of them sets the key itself.
+
+        Raises:
+            UserError: there is such an override.
+        """
+        key = key_of(override)
+        if key == "trainer.selection" and override != f"{key}={self.selection}":
+            raise UserError(
+                f"search {self.name}: {override} is not read, because the key selection of the search's file "
+                f"says {self.selection}: copy the file, change this key, and give the path of the copy"
+            )
+        if key in ("hydra.run.dir", "hydra.sweep.dir"):
+            raise UserError(
+                f"search {self.name}: {override} is not read, because every trial has a run folder of its "
+                "own: name the folder of the search with --output"
+            )
+        if override not in WORKER and key.partition(".")[0] in map(key_of, WORKER):
+            raise UserError(
+                f"search {self.name}: {override} is not read, because every trial has "
+                f"{' and '.join(WORKER)}: leave it out"
+            )
 
     @property
     def metric(self) -> str:

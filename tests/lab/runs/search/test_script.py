@@ -27,7 +27,11 @@ trials: 1
         (SEARCH, ["--trials", "0"], "trials must be a whole number of at least 1"),
         (SEARCH.replace("optimizer.lr", "optimizer.rate"), [], "optimizer.rate"),
         (SEARCH.replace("OBJECTIVE", "test/kl"), [], "its runs do not have the metric test/kl"),
-        (SEARCH, ["--export", "--output", "OUTPUT"], "no trial has completed yet"),
+        (SEARCH, ["--export"], "out holds no search"),
+        (SEARCH, ["trainer.selection=test_oracle"], "trainer.selection=test_oracle is not read"),
+        (SEARCH, ["threads=2"], "threads=2 is not read, because every trial has threads=1 and logger=none"),
+        (SEARCH, ["logger.mode=online"], "logger.mode=online is not read"),
+        (SEARCH, ["hydra.run.dir=here"], "hydra.run.dir=here is not read"),
         (SEARCH, ["optimizer.lr=1"], "varies optimizer.lr, so optimizer.lr=1 cannot hold for all trials"),
         (SEARCH, ["seed"], "an override must be KEY=VALUE, got 'seed'"),
         (SEARCH, ["seed=1", "--export"], "leave out the overrides"),
@@ -50,6 +54,7 @@ def test_mistakes_are_readable(
     assert done.stderr.startswith("Error: ")
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+    assert "--export" not in arguments or not (tmp_path / "out").exists()
 
 
 def test_another_search_needs_a_folder_of_its_own(script_here: Any) -> None:
