@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.runs.one_run.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE
+from lab.runs.one_run.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE, WANDB
 
 LEFT_BY_A_RUN = {PROVENANCE, METRICS, CHECKPOINT, DONE}
 """A run folder has one of these files next to its config. The folder of ``conf/config.yaml`` has none."""
@@ -16,27 +16,30 @@ LEFT_BY_A_RUN = {PROVENANCE, METRICS, CHECKPOINT, DONE}
 def find_runs(folders: Iterable[Path]) -> list[Path]:
     """Return all run folders in these folders, at any depth, each once and sorted.
 
+    A run folder that several of the folders hold has the path that the first of them gives it.
+
     Raises:
         UserError: a folder does not exist, or holds no run.
     """
-    found: set[Path] = set()
+    found: dict[Path, Path] = {}
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder: name run folders, or a folder above them")
-        runs = set(_below(folder))
+        runs = list(_below(folder))
         if not runs:
             raise UserError(
                 f"{folder} holds no run: start one with python src/train.py, or name run folders or a folder "
                 "above them"
             )
-        found |= runs
-    return sorted(found)
+        for run in runs:
+            found.setdefault(run.resolve(), run)
+    return sorted(found.values())
 
 
 def _below(folder: Path) -> Iterable[Path]:
     for place, inner, files in os.walk(folder):
         if _is_run(set(files)):
-            inner.clear()  # W&B keeps another config.yaml in there.
+            inner[:] = [name for name in inner if name != WANDB]
             yield Path(place)
         inner.sort()
 

@@ -121,7 +121,8 @@ def _keys(
     if config:
         keys |= {"experiment": str(config["name"]), "method": _method(config)}
     if folder.parent.name == "trials":
-        keys |= {"search": folder.parent.parent.name, "trial": folder.name}
+        # The whole path: searches of two files, or of two studies, may have the same last name.
+        keys |= {"search": str(folder.parent.parent), "trial": folder.name}
     keys |= _flat({key: value for key, value in config.items() if key != "name"})
     keys |= {f"provenance.{key}": _plain(provenance[key]) for key in _ORIGIN if key in provenance}
     return keys | {key: str(summary[key]) for key in ("selection", "stopped") if key in summary}

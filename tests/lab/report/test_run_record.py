@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,32 @@ def test_what_is_no_run_folder_is_none(root: Path, tmp_path: Path) -> None:
         (folder / "config.yaml").touch()
         (folder / "metrics.jsonl").touch()
     assert find_runs([tmp_path]) == [tmp_path / "run"]
+
+
+def test_a_run_is_found_once_whatever_the_path_that_leads_to_it(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(runs)
+    monkeypatch.chdir(runs.parent)
+    found = find_runs([Path(runs.name, "spirals"), runs / "spirals", tmp_path / "link" / "spirals"])
+    assert found == find_runs([Path(runs.name, "spirals")])
+
+
+def test_a_run_above_other_runs_hides_none(tmp_path: Path) -> None:
+    """As after ``hydra.run.dir=outputs`` by mistake."""
+    inside = tmp_path / "outputs" / "spirals" / "mean"
+    inside.mkdir(parents=True)
+    for folder in (inside, tmp_path / "outputs"):
+        (folder / "config.yaml").touch()
+        (folder / "metrics.jsonl").touch()
+    assert find_runs([tmp_path]) == [tmp_path / "outputs", inside]
+
+
+def test_searches_of_the_same_last_name_are_two(runs: Path, tmp_path: Path) -> None:
+    """As ``spirals/and_mask`` and ``spirals_kaiming/and_mask``."""
+    trial = runs / "search" / "own" / "trials" / "0000"
+    other = Path(shutil.copytree(trial, tmp_path / "another" / "own" / "trials" / "0000"))
+    assert read_record(trial).keys["search"] != read_record(other).keys["search"]
 
 
 @pytest.mark.parametrize("state", ["stopped", "running", "failed", "damaged"])

@@ -55,14 +55,14 @@ function summaryOfGroup(group, lines) {
   return [[swatch(group), group.label], lines.length, median(ends), Math.min(...ends), Math.max(...ends), group.runs.length > 1 ? also : NONE];
 }
 
-// Curves of different experiments have different data, so only those of one experiment are drawn together.
-function ofOneExperiment(runs) {
-  const name = fill($("curves-experiment"), { experiments: values(runs, "experiment").map(shown) });
+// Runs of different experiments have different data, so only those of one experiment are drawn together.
+function ofOneExperiment(runs, select) {
+  const name = fill($(select), { experiments: values(runs, "experiment").map(shown) });
   return runs.filter((run) => shown(valueOf(run, "experiment")) === name);
 }
 
 function showCurves(passing) {
-  const runs = ofOneExperiment(passing);
+  const runs = ofOneExperiment(passing, "curves-experiment");
   const metric = $("curves-metric").value;
   const along = $("curves-along").value;
   const groups = grouped(runs, $("curves-group").value).map((group) => ({ group, ...curveTraces(group, metric, along) })).filter(({ lines }) => lines.length);

@@ -23,14 +23,15 @@ function sweepTraces(group, key, metric, where) {
   return [line, marks];
 }
 
-function showSweep(runs) {
+function showSweep(passing) {
+  const runs = ofOneExperiment(passing, "sweep-experiment");
   const [metric, key, by] = ["sweep-metric", "sweep-key", "sweep-group"].map((id) => $(id).value);
   const where = places(runs, key);
   const groups = grouped(runs, by);
   const has = runs.some((run) => run.metrics[metric] !== undefined && valueOf(run, key) !== null);
   const traces = has ? groups.flatMap((group) => sweepTraces(group, key, metric, where)) : [];
   draw($("sweep"), traces, { xaxis: axis(key, ticks(where)), yaxis: axis(metric) },
-    has ? `${metric} against ${key}, in ${groups.length} groups. The table below has the numbers.` : "No run that passes the filter has both.");
+    has ? `${metric} against ${key}, in ${groups.length} groups. The table below has the numbers.` : "No run of this experiment that passes the filter has both.");
   const rows = groups.flatMap((group) => where.found.map((value) => rowOfSweep(group, key, value, metric))).filter((row) => row !== null);
   tabulate($("sweep-table"), [by, key, "runs", `${metric}: median`, "lowest", "highest", "failed"], has ? rows : []);
 }
@@ -51,5 +52,5 @@ function startSweep() {
   const numeric = swept.find((name) => places(RUNS, name).isNumeric && places(RUNS, name).found.length > 1);
   fill($("sweep-key"), keyOptions(RUNS), numeric ?? swept[0] ?? "method");
   fill($("sweep-group"), { usual: [EVERYTHING], ...keyOptions(RUNS) }, "method");
-  for (const id of ["sweep-metric", "sweep-key", "sweep-group"]) $(id).addEventListener("change", () => showSweep(kept()));
+  for (const id of ["sweep-experiment", "sweep-metric", "sweep-key", "sweep-group"]) $(id).addEventListener("change", () => showSweep(kept()));
 }

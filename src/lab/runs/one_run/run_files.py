@@ -30,6 +30,9 @@ CHECKPOINT, SELECTED, DONE = "checkpoint.pt", "selected.pt", "done"
 LOG = "log.txt"
 """The file in a run folder that holds the output of a run in a worker."""
 
+WANDB = "wandb"
+"""The folder in a run folder in which W&B keeps its copy. It may hold another ``config.yaml``."""
+
 FAILED = "failed.txt"
 """The file in a run folder that holds the message of a run that diverged."""
 

@@ -16,6 +16,7 @@ from lab.files.locked import locked
 from lab.files.stopped_column import DIVERGED, STOPPED
 from lab.runs.one_run.run_files import (
     CONFIG,
+    WANDB,
     is_done,
     read_config,
     read_metrics,
@@ -31,7 +32,8 @@ def export_runs(
     """Read finished runs.
 
     Args:
-        folders: run folders, or folders that hold run folders at any depth.
+        folders: run folders, or folders that hold run folders at any depth. A run in several of them
+            counts once.
         columns: config keys that are added as columns, such as ``optimizer.lr``.
         failed: folders of runs that ended without a summary, each with its error. The table ``runs`` has a
             row for such a run, with the error, without metrics, and with ``failed`` in the column
@@ -136,9 +138,9 @@ def write_results_files(files: Mapping[Path, bytes], results: Path) -> list[Path
 
 
 def _run_folders(folders: Iterable[Path]) -> list[Path]:
-    found: list[Path] = []
+    found: dict[Path, Path] = {}  # By the resolved path, so that each run counts once.
     for folder in folders:
-        runs = sorted(path.parent for path in folder.rglob(CONFIG))
+        runs = sorted(path.parent for path in folder.rglob(CONFIG) if not _is_copy(path, folder))
         if not runs:
             raise UserError(f"{folder} holds no run: name run folders, or a folder above them")
         unfinished = [str(run) for run in runs if not is_done(run)]
@@ -146,8 +148,15 @@ def _run_folders(folders: Iterable[Path]) -> list[Path]:
             raise UserError(
                 f"these runs are not done: {', '.join(unfinished)}. Finish them, or remove their folders"
             )
-        found += runs
-    return found
+        for run in runs:
+            found.setdefault(run.resolve(), run)
+    return list(found.values())
+
+
+def _is_copy(config: Path, folder: Path) -> bool:
+    """Whether a config below ``folder`` belongs to the copy that W&B keeps in a run folder."""
+    between = [above for above in config.parents if folder in above.parents]
+    return any(above.name == WANDB and (above.parent / CONFIG).exists() for above in between)
 
 
 def _origin(folder: Path) -> dict[str, str]:

@@ -68,3 +68,20 @@ def test_a_run_without_an_aggregator_has_a_method(tmp_path: Path) -> None:
     for table in export_runs([tmp_path]):
         assert list(table.columns[:3]) == ["experiment", "method", "seed"]
         assert (table.method == "taught").all()
+
+
+def test_a_run_that_several_folders_hold_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(tmp_path / "runs" / "a", "mean", 0)
+    monkeypatch.chdir(tmp_path)
+    runs, curves = export_runs([Path("runs"), tmp_path / "runs" / "a"])
+    assert (len(runs), len(curves)) == (1, 2)
+
+
+def test_the_copy_that_wandb_keeps_is_no_run(tmp_path: Path) -> None:
+    """``logger.mode=online`` leaves a ``config.yaml`` of W&B in the run folder."""
+    run = tmp_path / "wandb" / "a"
+    (tmp_path / "config.yaml").touch()  # Of something else: the runs lie in a folder called wandb.
+    make_run(run, "mean", 0)
+    (run / "wandb" / "run-1" / "files").mkdir(parents=True)
+    (run / "wandb" / "run-1" / "files" / "config.yaml").write_text("wandb_version: 1")
+    assert len(export_runs([tmp_path / "wandb"])[0]) == 1
