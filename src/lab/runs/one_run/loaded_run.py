@@ -88,10 +88,12 @@ def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ())
     content = read_config(folder)
     check_stored_targets(content, str(folder / CONFIG), allow)
     if not (folder / CHECKPOINT).exists():
+        if is_done(folder):  # The run's command would do nothing.
+            raise UserError(f"{folder / CHECKPOINT} is missing: {remedy(folder)}")
         raise UserError(
             f"{folder} has no checkpoint yet: give the run's command again and let it evaluate once"
         )
-    options = RunOptions.of(content)
+    options = _options(folder, content)
     before = random_state()
     seed_everything(seed_for(options.seed, "run"))
     task = options.build_task(place)
@@ -109,6 +111,21 @@ def load_run(folder: Path | str, device: str = "cpu", allow: Iterable[str] = ())
             task.model.load_state_dict(weights)
     task.model.eval()
     return LoadedRun(folder, content, task, metrics, read_summary(folder) if is_done(folder) else None)
+
+
+def _options(folder: Path, content: dict[str, Any]) -> RunOptions:
+    """The options in the config of a run folder.
+
+    Raises:
+        UserError: they are not options of this version of the code.
+    """
+    try:
+        return RunOptions.of(content)
+    except UserError as error:
+        raise UserError(
+            f"{folder / CONFIG} does not fit this version of the code ({error}): load the run with the code "
+            "that made it (git_commit in its provenance.json)"
+        ) from error
 
 
 def _selected(folder: Path, evaluation: Metrics) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def provenance(command: str, run: RunOptions, device: torch.device, data: dict[s
     return {
         "command": command,
         "git_commit": _git("rev-parse", "HEAD"),
-        "git_dirty": bool(_git("status", "--porcelain")),
+        "git_dirty": None if (changes := _git("status", "--porcelain")) is None else bool(changes),
         "python": platform.python_version(),
         "versions": {
             "torch": torch.__version__,  # Names the build too, as in 2.13.0+cpu.

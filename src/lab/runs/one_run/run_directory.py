@@ -175,7 +175,8 @@ class RunDirectory:
         kept = 0 if checkpoint is None else checkpoint["n_evaluations"]
         sha256 = None if checkpoint is None else checkpoint.get("metrics_sha256")
         evaluations = run_files.read_metrics(self.path, kept, sha256)
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        # Bytes, because lines that the checkpoint does not count may be anything.
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         if checkpoint is None and len(lines) > 1:
             raise UserError(
                 f"{self.path / run_files.CHECKPOINT} is missing, and {path.name} holds {len(lines)} "
@@ -184,7 +185,7 @@ class RunDirectory:
         if len(lines) > kept and self.writes:
             if checkpoint is None:
                 print(f"{self.path} has an evaluation and no checkpoint: the run starts over")
-            write_text(path, "".join(lines[:kept]))
+            write_atomically(path, lambda file: file.write(b"".join(lines[:kept])))
         return evaluations
 
     def save_checkpoint(self, state: dict[str, Any], data: dict[str, str]) -> None:

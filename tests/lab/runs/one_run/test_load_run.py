@@ -59,7 +59,8 @@ def test_what_is_no_run(finished: Path, tmp_path: Path) -> None:
         lab.load_run(nothing)
     with pytest.raises(UserError, match="is not a run folder"):
         lab.load_run(tmp_path / "nothing")
-    (finished / "checkpoint.pt").unlink()
+    for name in ("checkpoint.pt", "done"):
+        (finished / name).unlink()
     with pytest.raises(UserError, match="has no checkpoint yet"):
         lab.load_run(finished)
 
@@ -93,3 +94,18 @@ def test_the_device_may_be_chosen_as_a_run_does(finished: Path) -> None:
     model = lab.load_run(finished, device="auto").model
     expected = "cuda" if torch.cuda.is_available() else "cpu"
     assert {p.device.type for p in model.parameters()} == {expected}
+
+
+def test_a_run_that_is_done_is_not_told_to_train_on(finished: Path) -> None:
+    """Its command would do nothing, so the checkpoint would not come back."""
+    (finished / "checkpoint.pt").unlink()
+    with pytest.raises(UserError, match=rf"checkpoint.pt is missing: put back a copy, or remove {finished}"):
+        lab.load_run(finished)
+
+
+def test_the_config_of_another_version_is_named(finished: Path) -> None:
+    (finished / "done").unlink()
+    path = finished / "config.yaml"
+    path.write_text(path.read_text() + "an_old_key: 1\n")
+    with pytest.raises(UserError, match=rf"{path} does not fit this version .*unknown key 'an_old_key'"):
+        lab.load_run(finished)

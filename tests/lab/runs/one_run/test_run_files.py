@@ -234,3 +234,14 @@ def test_a_run_continues_only_on_the_data_it_began_with(
     again = run(content, folder, "command")
     assert again["data_source"] == summary["data_source"]
     torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\0\n", b'{"step": 1'])
+def test_an_evaluation_without_checkpoint_may_be_anything(
+    content: bytes, interrupted: Path, overrides: list[str], whole: Path
+) -> None:
+    """After a crash of the machine, the first evaluation may be no text: the run starts over."""
+    (interrupted / "checkpoint.pt").unlink()
+    (interrupted / "metrics.jsonl").write_bytes(content)
+    run(compose_experiment(overrides), interrupted, "command")
+    assert (interrupted / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()

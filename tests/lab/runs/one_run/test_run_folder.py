@@ -13,7 +13,10 @@ import pytest
 import torch
 import yaml
 
+from lab.configuration.compose import compose_experiment
 from lab.files.locked import lock
+from lab.runs.one_run import provenance
+from lab.runs.one_run.run_options import RunOptions
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -85,11 +88,11 @@ def test_config_is_resolved(finished: Path) -> None:
 
 
 def test_provenance(finished: Path) -> None:
-    provenance = json.loads((finished / "provenance.json").read_text())
-    assert provenance["command"].startswith("python src/train.py dataset.n_environments=4")
-    assert provenance["versions"]["torch"] == torch.__version__
-    assert len(provenance["data_sha256"]) == 64
-    assert {"git_commit", "git_dirty", "device", "seed", "data_source"} <= provenance.keys()
+    written = json.loads((finished / "provenance.json").read_text())
+    assert written["command"].startswith("python src/train.py dataset.n_environments=4")
+    assert written["versions"]["torch"] == torch.__version__
+    assert len(written["data_sha256"]) == 64
+    assert {"git_commit", "git_dirty", "device", "seed", "data_source"} <= written.keys()
 
 
 def test_checkpoint_loads_without_running_code(finished: Path) -> None:
@@ -229,3 +232,15 @@ def test_a_second_process_is_refused(train: TrainCommand, tiny: tuple[str, ...],
     assert not list((tmp_path / "x").iterdir())
     os.close(descriptor)
     assert train(*tiny, "hydra.run.dir=x").returncode == 0
+
+
+@pytest.mark.parametrize(("changes", "dirty"), [("", False), (" M file", True), (None, None)])
+def test_what_git_does_not_say_is_not_called_clean(
+    changes: str | None, dirty: bool | None, monkeypatch: pytest.MonkeyPatch, tiny: tuple[str, ...]
+) -> None:
+    """``git status`` may take too long, or need a lock."""
+    monkeypatch.setattr(
+        provenance, "_git", lambda *arguments: changes if arguments[0] == "status" else "0" * 40
+    )
+    options = RunOptions.of(compose_experiment(tiny))
+    assert provenance.provenance("command", options, torch.device("cpu"), {})["git_dirty"] is dirty
