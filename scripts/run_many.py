@@ -6,7 +6,8 @@ The script takes the same overrides as ``src/train.py -m`` and writes the same r
 are done and continues runs that were interrupted. A run that fails does not stop the others. With
 ``--cluster slurm``, Slurm makes the runs as an array of jobs. With ``--to results/x``, the script also writes
 two tables: ``results/x_runs.csv`` with a row per run, and ``results/x_curves.csv`` with a row per evaluation.
-The options that have several values are columns of both.
+The options that have several values are columns of both; for a choice such as ``optimizer=adam,sgd``, add
+its name with ``--columns optimizer.name``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lab.configuration.command_line import command_parser, report_command, run_c
 from lab.configuration.searched_settings import RESULTS
 from lab.environment_task.equal_thresholds import warn_of_equal_thresholds
 from lab.environment_task.swept_aggregators import check_swept_aggregators
+from lab.files.atomic import check_file_path
 from lab.runs.one_run.run_files import LOG, OUTPUTS
 from lab.runs.pool.command_line import add_workers_options, chosen_workers
 from lab.runs.pool.jobs_progress import JobsProgress
@@ -42,6 +44,7 @@ def main() -> None:
     )
     arguments = parser.parse_intermixed_args()
     check_keys_of_workers(arguments.overrides)
+    check_file_path(arguments.output / "run")
     to = None if arguments.to is None else tables_prefix(arguments.to)
     workers = chosen_workers(arguments, arguments.output)
     runs = plan([*arguments.overrides, *WORKER], arguments.output)
@@ -56,7 +59,8 @@ def main() -> None:
     print(f"{len(runs) - len(failures)} of {len(runs)} runs are done, under {arguments.output}")
     print(f"to see a report, run: {report_command(arguments.output)}")
     if failures:
-        lines = [f"{folder}: {message} (log: {folder / LOG})" for folder, message in failures.items()]
+        logs = {folder: f" (log: {folder / LOG})" for folder in failures if (folder / LOG).exists()}
+        lines = [f"{folder}: {message}{logs.get(folder, '')}" for folder, message in failures.items()]
         raise UserError(f"{len(failures)} runs failed:\n  " + "\n  ".join(lines))
     if to is not None:
         columns = dict.fromkeys([*swept_keys(runs.values()), *arguments.columns])

@@ -8,6 +8,7 @@ training begins with the ``snapshot``, if there is one. ``ship=true`` puts the e
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from lab.configuration.command_line import run_command
+from ilc.errors import UserError
+from lab.configuration.command_line import print_error, run_command
 from lab.configuration.overrides import check_overrides
 
 OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
@@ -24,7 +26,20 @@ OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
 def one_expert(config: DictConfig) -> None:
-    """Train the expert, let it play unseen levels, and write it with its description."""
+    """Train the expert as ``trained`` does; a mistake is one message."""
+    try:
+        trained(config)
+    except UserError as error:  # Here, because Hydra would print a line of its own before it.
+        print_error(str(error))
+        sys.exit(1)
+
+
+def trained(config: DictConfig) -> None:
+    """Train the expert, let it play unseen levels, and write it with its description.
+
+    Raises:
+        UserError: an option is wrong, or a file cannot be used.
+    """
     from lab.configuration.section import Section
     from lab.experiments.coinrun.expert import SHIPPED, save_expert
     from lab.experiments.coinrun.expert_options import ExpertOptions

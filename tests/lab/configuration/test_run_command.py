@@ -128,6 +128,13 @@ def test_the_words_of_the_expert_are_checked(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_option_that_an_expert_refuses_is_one_message(script: Script, tmp_path: Path) -> None:
+    pytest.importorskip("procgen")  # Importing it prints lines of its own.
+    status, errors = script("train_expert", "frames=0", f"hydra.run.dir={tmp_path}")
+    assert status == 1
+    assert errors.endswith("Error: frames must be above 0, got 0\n") and "executing job" not in errors
+
+
 def test_a_file_where_a_folder_is_needed() -> None:
     assert readable(FileExistsError(17, "File exists", "runs/x")) == (
         "runs/x is a file, and a folder is needed there: give another path"

@@ -173,3 +173,10 @@ def test_the_folder_of_a_sweep_is_not_ignored(script_here: Any, options: list[st
         "Error: hydra.sweep.dir is not read here: name the folder of all runs with "
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_place_of_the_folder_is_refused_before_any_worker(script_here: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = script_here("run_many", "seed=0,1", "--output", str(tmp_path / "file"))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert f"{tmp_path / 'file'} is a file, not a folder" in done.stderr
