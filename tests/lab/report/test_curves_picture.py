@@ -51,3 +51,13 @@ def test_every_split_and_part_has_a_line() -> None:
     evaluations = [dict.fromkeys(keys, 0.5)]
     assert curves_picture._keys(evaluations, "accuracy") == keys[1:4]
     assert curves_picture._keys(evaluations, "loss") == ["test/loss"]
+
+
+def test_one_evaluation_is_a_point_and_no_curve(tmp_path: Path) -> None:
+    (tmp_path / "done").touch()  # As in a folder from before version 0.2, without hashes.
+    (tmp_path / "config.yaml").write_text("name: spirals\nseed: 0\n")
+    (tmp_path / "summary.json").write_text('{"step": 1}')
+    for n, picture in ((1, None), (2, tmp_path / PICTURE)):
+        lines = [f'{{"step": {i}, "epoch": {i}, "test/accuracy": 0.5}}\n' for i in range(n)]
+        (tmp_path / "metrics.jsonl").write_text("".join(lines))
+        assert draw_curves(tmp_path) == picture

@@ -11,7 +11,7 @@ import pytest
 
 from ilc.errors import UserError
 from lab.report.run_folders import find_runs
-from lab.report.run_record import DIGITS, read_record
+from lab.report.run_record import DIGITS, LOG_LINES, read_record
 
 
 def test_every_run_is_found_once_and_in_order(runs: Path) -> None:
@@ -115,3 +115,10 @@ def test_what_is_not_finite_is_no_number(tmp_path: Path) -> None:
     record = read_record(tmp_path)
     assert record.curves == {"step": [1, 2], "b": [2, None]}
     assert (record.keys["lr"], record.keys["list"]) == ("inf", '[1, "a"]')
+
+
+def test_of_a_long_log_the_end_is_shown(runs: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(runs / "stopped", tmp_path / "run"))
+    lines = [f"line {i}" for i in range(3 * LOG_LINES)]
+    (folder / "log.txt").write_text("\n".join(lines) + "\n")
+    assert read_record(folder).log == "\n".join(lines[-LOG_LINES:])

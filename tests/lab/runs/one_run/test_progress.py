@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
+from lab.runs.one_run import progress
 from lab.runs.one_run.progress import EpochProgress
 from lab.terminal import bar as bars
 
@@ -30,3 +32,13 @@ def test_a_task_with_other_metrics_shows_its_own(capsys: pytest.CaptureFixture[s
     with EpochProgress("bandit run seed 0", n_epochs=2) as bar:
         bar.update(1, {"step": 3, "test/regret": 0.25, "train/reward": 1.0})
     assert "epoch 1 of 2  test/regret 0.250  train/reward 1.000  about" in capsys.readouterr().out
+
+
+def test_the_time_left_is_that_of_the_epochs_since_the_run_continues(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moments = iter([100.0, 110.0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(moments)))
+    with EpochProgress("spirals", 10, start=6) as shown:
+        shown.update(8, {"test/accuracy": 0.5})
+    assert "epoch 8 of 10  test/accuracy 0.500  about 10 s left" in capsys.readouterr().out

@@ -16,6 +16,7 @@ import lab
 from ilc.errors import UserError
 from lab.configuration.compose import compose_experiment
 from lab.data import labelled_images
+from lab.files.sealed import save_sealed
 from lab.runs import run
 from lab.runs.tables.export import export_runs
 
@@ -245,3 +246,11 @@ def test_an_evaluation_without_checkpoint_may_be_anything(
     (interrupted / "metrics.jsonl").write_bytes(content)
     run(compose_experiment(overrides), interrupted, "command")
     assert (interrupted / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
+
+
+def test_the_time_of_all_parts_of_a_run_counts(interrupted: Path, overrides: list[str]) -> None:
+    """The tables of hours add it up."""
+    checkpoint = torch.load(interrupted / "checkpoint.pt", weights_only=True)
+    save_sealed(interrupted / "checkpoint.pt", {**checkpoint, "wall_seconds": 10_000.0})
+    seconds = run(compose_experiment(overrides), interrupted, "command")["wall_seconds"]
+    assert 10_000 < seconds < 12_000

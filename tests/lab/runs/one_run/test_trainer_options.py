@@ -54,3 +54,23 @@ def test_nothing_stops_before_the_first_evaluation() -> None:
     every = {"stop_when_memorised": True, "stop_when_solved": True, "stop_when_still": 1, "stop_below": 1.0}
     assert reason([], **every) is None
     assert reason([{"epoch": 9, "score": 1.0}], **every) is None
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "expected"),
+    [(0.971, 0.599, "memorised"), (0.97, 0.599, None), (0.971, 0.6, None), (1.0, 1.0, None)],
+)
+def test_memorised_is_what_the_paper_says(train: float, test: float, expected: str | None) -> None:
+    """Training accuracy above 97 % and test accuracy below 60 %."""
+    assert reason(evaluations(0.1, train=train, test=test), stop_when_memorised=True) == expected
+    assert reason(evaluations(0.1, train=train, test=test)) is None
+
+
+@pytest.mark.parametrize(
+    ("epochs", "train", "expected"),
+    [(4, 0.5, None), (5, 0.5, "hopeless"), (9, 0.5, "hopeless"), (5, 0.6, None)],
+)
+def test_hopeless_is_below_the_bound_once_half_of_the_epochs_are_over(
+    epochs: int, train: float, expected: str | None
+) -> None:
+    assert reason(evaluations(*[0.1] * epochs, train=train), stop_below=0.6) == expected

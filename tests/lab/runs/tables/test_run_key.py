@@ -26,3 +26,12 @@ def test_a_quote_that_is_not_closed_is_named() -> None:
     with pytest.raises(UserError, match="No closing quotation") as error:
         overrides_in("python src/train.py 'seed=1")
     assert "\n" not in str(error.value)
+
+
+def test_where_and_how_a_run_is_made_is_no_part_of_the_key_and_seed_0_is_the_default() -> None:
+    """The key is frozen, because committed tables hold it."""
+    assert run_key(["experiment=spirals", "optimizer.lr=0.1"]) == "0d51f7df"
+    for more in ("seed=0", "threads=1", "logger=none", "device=cpu", "data_dir=here"):
+        assert run_key(["experiment=spirals", "optimizer.lr=0.1", more]) == "0d51f7df"
+    for more in ("seed=1", "optimizer.lr=0.10", "scale=small"):
+        assert run_key(["experiment=spirals", "optimizer.lr=0.1", more]) != "0d51f7df"
