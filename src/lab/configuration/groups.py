@@ -51,7 +51,8 @@ def foreign_option(group: str, choice: object, option: str) -> str | None:
     return (
         f"{group}={choice} has no option {option!r}, which belongs to {', '.join(others)}: leave the option "
         f"out ('~{group}.{option}' if the experiment sets it), or choose one of those (a sweep "
-        f"with -m, such as {group}={choice},{others[0]}, leaves it out by itself where it must)"
+        f"with -m, such as {group}={choice},{others[0]}, leaves it out by itself where it must, unless the "
+        "experiment sets it)"
     )
 
 

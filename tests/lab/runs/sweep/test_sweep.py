@@ -11,8 +11,9 @@ import torch
 
 from ilc.errors import UserError
 from lab.configuration.command_line import readable
-from lab.configuration.compose import combinations
+from lab.configuration.compose import combinations, compose_experiment
 from lab.machine.stop_signals import Stopped
+from lab.runs.one_run.run_options import RunOptions
 from lab.runs.pool.jobs_progress import JobsProgress
 from lab.runs.sweep import sweep
 from lab.runs.sweep.foreign_options import leave_out_foreign_options
@@ -246,3 +247,19 @@ def test_a_traceback_that_no_log_can_hold_is_printed(
     assert said[usable] == "RuntimeError: a defect (the traceback is in its log.txt)"
     assert capsys.readouterr().err.count("Traceback") == 1
     assert "Traceback" in (usable / sweep.LOG).read_text()
+
+
+def test_an_option_that_the_experiment_sets_is_left_out_by_hand(tmp_path: Path) -> None:
+    """The experiment sets the momentum of its own optimizer, which another optimizer lacks."""
+    overrides = ["experiment=linear_sem", "optimizer=adam,sgd", "optimizer.momentum=0.5"]
+    messages = []
+    for own in plan(overrides, tmp_path).values():
+        try:
+            RunOptions.of(compose_experiment(own, sweep=True))
+        except UserError as error:
+            messages.append(str(error))
+    (message,) = messages
+    assert "'~optimizer.momentum' if the experiment sets it" in message
+    assert "leaves it out by itself where it must, unless the experiment sets it" in message
+    for own in plan([*overrides[:2], "~optimizer.momentum"], tmp_path).values():
+        RunOptions.of(compose_experiment(own, sweep=True))
