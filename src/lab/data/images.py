@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -25,17 +25,34 @@ class LabelledImages(NamedTuple):
     labels: Tensor
 
 
-def read_decoded(path: Path, decode: Callable[[], dict[str, LabelledImages]]) -> dict[str, LabelledImages]:
+def read_decoded(
+    path: Path,
+    decode: Callable[[], dict[str, LabelledImages]],
+    shape: tuple[int, int, int],
+    sizes: Mapping[str, int],
+) -> dict[str, LabelledImages]:
     """Return the parts in the file ``path``. If it does not exist, ``decode`` makes them and they are saved.
+
+    A file that holds something else, as one of another version may, is made again.
+
+    Args:
+        path: the file.
+        decode: returns the parts ``train`` and ``test``.
+        shape: C, S, S of every image.
+        sizes: the number of images of each part.
 
     Raises:
         UserError: the file is damaged or cannot be written, or ``decode`` raises it.
     """
 
     def fits(kept: Any) -> bool:
-        of_bytes = all(kept[part][0].dtype == torch.uint8 and kept[part][0].ndim == 4 for part in PARTS)
-        of_labels = all(len(kept[part][0]) == len(kept[part][1]) for part in PARTS)
-        return of_bytes and of_labels and max(int(kept[part][1].max()) for part in PARTS) < N_CLASSES
+        def part_fits(part: str) -> bool:
+            images, labels = kept[part]
+            are_images = images.dtype == torch.uint8 and images.shape == (sizes[part], *shape)
+            are_labels = labels.dtype == torch.int64 and labels.shape == (sizes[part],)
+            return are_images and are_labels and 0 <= int(labels.min()) <= int(labels.max()) < N_CLASSES
+
+        return all(part_fits(part) for part in PARTS)
 
     kept = sealed_or_made(
         path,

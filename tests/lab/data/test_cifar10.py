@@ -17,6 +17,7 @@ import torch
 import lab.data.cifar10 as cifar10
 from ilc.errors import UserError
 from lab.data import make_labelled_images
+from lab.files.sealed import save_sealed
 from lab.machine.torchvision_import import import_torchvision
 
 REAL: Any = import_torchvision("torchvision.datasets").CIFAR10
@@ -55,6 +56,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(SmallCifar10, "meta", {"filename": meta[0], "key": "label_names", "md5": meta[1]})
     monkeypatch.setattr(SmallCifar10, "tgz_md5", hashlib.md5(path.read_bytes()).hexdigest())
     monkeypatch.setattr(cifar10, "_torchvision_cifar10", lambda: SmallCifar10)
+    monkeypatch.setattr(cifar10, "SIZES", {"train": 100, "test": 30})
     return path
 
 
@@ -90,6 +92,42 @@ def test_auto_takes_files_that_are_there_and_says_so(archive: Path) -> None:
     data = make_labelled_images(data_dir=str(archive.parent), n_environments=90, n_test=30)
     assert data.source == "CIFAR-10, 90 for training"
     assert data.inputs.shape == (90, 1, 3, 32, 32)
+
+
+def test_two_processes_that_unpack_at_once(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    utils = import_torchvision("torchvision.datasets.utils")
+    extract = utils.extract_archive
+
+    def slower_than_another(*arguments: Any) -> None:
+        monkeypatch.setattr(utils, "extract_archive", extract)
+        cifar10._unpack(archive.parent)
+        extract(*arguments)
+
+    monkeypatch.setattr(utils, "extract_archive", slower_than_another)
+    cifar10._unpack(archive.parent)
+    assert names(archive.parent) == {archive.name, REAL.base_folder}
+    assert len(cifar10.cifar10_images(str(archive.parent))["train"].labels) == 100
+
+
+def test_a_decoded_file_of_other_content_is_made_again(
+    archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    images, labels = torch.zeros(100, 3, 32, 32, dtype=torch.uint8), torch.arange(100) % 10
+    test = (images[:30], labels[:30])
+    decoded = archive.parent / cifar10._decoded_name()
+    for other in (
+        (images[:99], labels[:99]),
+        (images[:, :1], labels),
+        (images[..., :28], labels),
+        (images, labels - 1),
+        (images, labels + 1),
+        (images, labels.float()),
+        (images, labels[:99]),
+    ):
+        save_sealed(decoded, {"train": other, "test": test})
+        parts = cifar10.cifar10_images(str(archive.parent))
+        assert torch.equal(parts["train"].images[:, 0, 0, 0].long(), parts["train"].labels)
+        assert f"{decoded} does not hold the expected content, so it is made again" in capsys.readouterr().out
 
 
 def test_more_images_than_there_are(archive: Path) -> None:

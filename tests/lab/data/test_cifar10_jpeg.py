@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,14 @@ from PIL import Image
 
 from ilc.errors import UserError
 from lab.data import cifar10_jpeg, make_labelled_images
-from lab.data.cifar10_jpeg import CLASSES, DECODED, cifar10_jpeg_images, cifar10_jpeg_is_at_hand
+from lab.data.cifar10_jpeg import (
+    CLASSES,
+    DECODED,
+    cifar10_jpeg_images,
+    cifar10_jpeg_is_at_hand,
+    class_folders_hash,
+)
+from lab.files.sealed import save_sealed
 
 SMALL = {"train": 3, "test": 2}
 
@@ -43,6 +51,8 @@ def make_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
                 for number in range(n):
                     path = folder / part / name / f"{number:04d}.jpg"
                     Image.fromarray(pixels(part, label, number)).save(path, quality=95)
+        trees = {part: class_folders_hash(folder / part) for part in SMALL}
+        monkeypatch.setattr(cifar10_jpeg, "TREES", trees)
         return folder
 
     return make
@@ -171,6 +181,52 @@ def test_a_picture_of_another_size_is_named(copy: Path) -> None:
     path = copy / "train" / "horse" / "0002.jpg"
     Image.new("RGB", (40, 32)).save(path)
     assert f"{path} has 40 x 32 pixels, expected 32 x 32" in refusal(copy.parent)
+
+
+def test_a_picture_in_the_folder_of_another_class_is_noticed(copy: Path) -> None:
+    one, other = (copy / "train" / name / "0000.jpg" for name in ("cat", "dog"))
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    message = refusal(copy.parent)
+    assert f"{copy / 'train'} holds other pictures than the copy github.com/YoongiKim" in message
+
+
+@pytest.mark.parametrize("kind", ["L", "CMYK"])
+def test_a_picture_in_grey_or_other_colours_is_noticed(kind: str, copy: Path) -> None:
+    Image.new(kind, (32, 32)).save(copy / "test" / "cat" / "0001.jpg")
+    assert f"{copy / 'test'} holds other pictures than the copy" in refusal(copy.parent)
+
+
+def test_a_picture_of_another_kind_is_noticed(copy: Path) -> None:
+    path = copy / "test" / "cat" / "0001.jpg"
+    Image.open(path).convert("RGBA").save(path.with_suffix(".png"))
+    path.unlink()
+    assert f"{copy / 'test'} holds other pictures than the copy" in refusal(copy.parent)
+
+
+def test_the_hash_is_that_of_git(tmp_path: Path) -> None:
+    for label, name in enumerate(CLASSES):
+        (tmp_path / name).mkdir()
+        for number in (10, 9):
+            (tmp_path / name / f"{number:04d}.jpg").write_bytes(bytes([label, number]))
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(tmp_path), *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init")
+    git("add", ".")
+    tree = git("write-tree")
+    (tmp_path / "cat" / ".DS_Store").write_bytes(b"x")
+    assert class_folders_hash(tmp_path) == tree
+
+
+def test_a_decoded_part_is_made_again(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    images, labels = torch.zeros(20, 3, 32, 32, dtype=torch.uint8), torch.arange(20) % 10
+    save_sealed(copy.parent / DECODED, {"train": (images, labels), "test": (images, labels)})
+    check(cifar10_jpeg_images(str(copy.parent)))
+    assert "does not hold the expected content, so it is made again" in capsys.readouterr().out
 
 
 def test_a_damaged_decoded_file_is_named(copy: Path) -> None:
