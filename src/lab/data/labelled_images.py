@@ -46,9 +46,12 @@ def make_labelled_images(
     """Return images of which each is an environment of its own: inputs ``[E, 1, C, S, S]``, S = image_size.
 
     The inputs are bytes. Each batch is scaled so that every channel has mean 0 and variance 1 over the
-    training images. With label noise, the training accuracy is also reported for two parts. The part
-    ``mislabeled`` holds the examples whose label is not the true one; ``labeled`` holds the rest. Test labels
-    are always the true ones.
+    training images. Deviation: the authors' code scales with the numbers of ImageNet, and the paper names
+    none.
+
+    With label noise, the training accuracy is also reported for two parts. The part ``mislabeled`` holds
+    the examples whose label is not the true one; ``labeled`` holds the rest. Test labels are always the true
+    ones.
 
     Args:
         seed: the seed of the random labels and of the choice of images.

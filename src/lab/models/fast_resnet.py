@@ -2,7 +2,9 @@
 
 It has the layout of PyTorch-Ignite's example of that name. It begins with a convolution and three stages
 that double the channels and halve the image. A residual block follows the first and the last stage. A
-maximum over the remaining image and a linear layer come last.
+maximum over the remaining image and a linear layer come last. Deviation: the linear layer has a bias, and
+its outputs are the logits. In the example and in the authors' code it has none, and the logits are an eighth
+of its outputs.
 """
 
 from __future__ import annotations

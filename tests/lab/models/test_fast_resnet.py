@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
+from torch.nn import functional as F
 
 from lab.models import FastResNet
 from lab.models.fast_resnet import NORMS
@@ -74,3 +75,38 @@ def test_relu_after_the_maximum_is_relu_before_it() -> None:
         *(torch.autograd.grad(y.square().sum(), parameters) for y in (ours, plain)), strict=True
     ):
         assert torch.equal(one, another)
+
+
+def test_the_layers_are_those_of_the_example_it_follows() -> None:
+    """The example's order of operations, written down plainly, but for the last layer's bias and scale."""
+    torch.manual_seed(0)
+    model = FastResNet(3, 10, width=4).double().eval()
+    for name, values in model.state_dict().items():
+        if values.is_floating_point():  # Not the first values, with which every norm is the same.
+            values.copy_(torch.rand_like(values) if "var" in name else 0.5 * torch.randn_like(values))
+    values = list(model.state_dict().values())
+    weights = [values[i : i + 5] for i in range(0, 48, 6)]
+
+    def block(x: Tensor) -> Tensor:
+        kernel, scale, shift, mean, variance = weights.pop(0)
+        convolved = F.conv2d(x, kernel, padding=1)
+        return F.relu(F.batch_norm(convolved, mean, variance, scale, shift))
+
+    images = torch.randn(5, 3, 32, 32, dtype=torch.float64)
+    x = F.max_pool2d(block(block(images)), 2)
+    x = x + block(block(x))
+    x = F.max_pool2d(block(x), 2)
+    x = F.max_pool2d(block(x), 2)
+    x = x + block(block(x))
+    assert not weights
+    logits = F.linear(x.amax((2, 3)), *values[48:])
+    assert x.shape[1:] == (32, 4, 4)
+    torch.testing.assert_close(model(images), logits)
+
+
+def test_the_widths_are_those_of_the_example() -> None:
+    model = FastResNet(3, 10)
+    shapes = [tuple(p.shape) for p in model.parameters() if p.ndim == 4]
+    widths = [(64, 3), (128, 64), (128, 128), (128, 128), (256, 128), (512, 256), (512, 512), (512, 512)]
+    assert shapes == [(*width, 3, 3) for width in widths]
+    assert model.classifier.weight.shape == (10, 512)

@@ -25,8 +25,8 @@ def draw(results: Path) -> Figure:
     for threshold, (color, style) in SHOWN.items():
         draw_seeds(axes, random[random[THRESHOLD] == threshold], "train/accuracy", color, style)
     end = random.epoch.max()
-    label(axes, end, 0.87, "threshold 0 (plain)", SHOWN[0.0][0])
-    label(axes, end, 0.22, "0.2", SHOWN[0.2][0])
+    label(axes, end, 0.86, "plain", SHOWN[0.0][0])
+    label(axes, end, 0.52, "mask at 0.2", SHOWN[0.2][0])
     mark_chance(axes)
     as_percent(axes)
     return figure

@@ -46,6 +46,10 @@ def test_all_images(text: str, root: Path) -> None:
     assert words in text
     masked = curves[(curves[key[0]] == 1) & (curves[key[1]] == 0.2)]
     assert f"it is never above {100 * masked['train/accuracy'].max():.1f} %" in text
+    fitted = 100 * masked.pivot(index="epoch", columns="seed", values="train/accuracy")
+    gained = fitted.loc[80] - fitted.loc[40]
+    assert f"It gains {_range(gained)} points between epochs 40 and 80, in each seed" in text
+    assert gained.min() > 0
     assert set(ends.loc[0, 0].index) == set(ends.loc[0, 0.2].index) == {0, 1, 2}
     learned, kept = ([_range(last[column].loc[0, threshold]) for column in last] for threshold in (0.2, 0))
     words = f"the mask at 0.2 ends at {learned[0]} % in training and {learned[1]} % in the test, plain"

@@ -45,7 +45,7 @@ def draw(results: Path) -> Figure:
     figure = draw_panels(PANELS, lines, width=3.0)
     n = seeds_per(_named(runs), [NOISE, "aggregator"])
     text = f"thick: median, thin: each seed, {n}; each method with the settings of its default command"
-    stamp(figure, about(runs, text, pending(results, NAME)))
+    stamp(figure, about(runs, text, pending(results, NAME), "local votes for the mask"))
     return figure
 
 
