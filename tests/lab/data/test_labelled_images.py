@@ -33,6 +33,17 @@ def test_label_noise_redraws_its_share() -> None:
     assert torch.equal(clean.evaluation["test"].targets, random.evaluation["test"].targets)
 
 
+def test_redrawn_labels_are_uniform_over_the_classes_and_as_many_as_asked_for() -> None:
+    nothing = torch.full((1000,), -1)
+    for share, n in ((1.0, 1000), (0.29, 290), (0.0006, 1), (0.0004, 0)):
+        redrawn = module._redrawn(nothing, share, torch.Generator().manual_seed(0))
+        assert int((redrawn >= 0).sum()) == n
+    counts = module._redrawn(nothing, 1.0, torch.Generator().manual_seed(0)).bincount(minlength=10)
+    # 100 of each, give or take five deviations.
+    assert len(counts) == 10
+    assert (counts - 100).abs().max() < 5 * 90**0.5
+
+
 def test_labels_are_those_of_the_images() -> None:
     parts = fashion_mnist.embedded_images()
     true = {
