@@ -2,9 +2,9 @@
 
 It has the layout of PyTorch-Ignite's example of that name. It begins with a convolution and three stages
 that double the channels and halve the image. A residual block follows the first and the last stage. A
-maximum over the remaining image and a linear layer come last. Deviation: the linear layer has a bias, and
-its outputs are the logits. In the example and in the authors' code it has none, and the logits are an eighth
-of its outputs.
+maximum over the remaining image and a linear layer come last. Deviation: by default the linear layer has a
+bias, and its outputs are the logits. In the example and in the authors' code it has none, and the logits are
+an eighth of its outputs (``scaled_logits=True``).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from lab.models.size import check_size
 
 NORMS = ("batch", "group")
 CHANNELS_PER_GROUP = 8
+LOGIT_SCALE = 0.125
+"""The factor of the logits in the example of PyTorch-Ignite."""
 
 
 class FastResNet(nn.Module):
@@ -29,6 +31,7 @@ class FastResNet(nn.Module):
         out_features: number of classes.
         width: channels after the first convolution (64 in the paper).
         norm: ``batch`` as in the paper, or ``group``, which does not mix examples.
+        scaled_logits: whether the last layer has no bias and the logits are an eighth of its outputs.
 
     Raises:
         UserError: the width is below 1, or the norm is unknown.
@@ -41,7 +44,14 @@ class FastResNet(nn.Module):
     same_every_step: ClassVar[bool] = True
     """Whether every pass does the same operations, so that a GPU can repeat a recorded one."""
 
-    def __init__(self, in_channels: int, out_features: int, width: int = 64, norm: str = "batch") -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_features: int,
+        width: int = 64,
+        norm: str = "batch",
+        scaled_logits: bool = False,
+    ) -> None:
         super().__init__()
         if width < 1 or norm not in NORMS:
             raise UserError(
@@ -61,7 +71,8 @@ class FastResNet(nn.Module):
             nn.AdaptiveMaxPool2d(1),
             nn.Flatten(),
         )
-        self.classifier = nn.Linear(8 * width, out_features)
+        self.classifier = nn.Linear(8 * width, out_features, bias=not scaled_logits)
+        self._scaled_logits = scaled_logits
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits ``[N, out_features]``."""
@@ -73,7 +84,7 @@ class FastResNet(nn.Module):
             by_pixel = images.permute(0, 2, 3, 1).clone(memory_format=torch.contiguous_format)
             images = by_pixel.permute(0, 3, 1, 2)
         logits: Tensor = self.classifier(self.features(images))
-        return logits
+        return logits * LOGIT_SCALE if self._scaled_logits else logits
 
 
 class _Residual(nn.Module):

@@ -56,6 +56,14 @@ def test_vmap_follows_group_norm_in_this_layout() -> None:
             torch.testing.assert_close(together[name][e], one)
 
 
+def test_scaled_logits_are_an_eighth_of_a_last_layer_without_bias() -> None:
+    torch.manual_seed(0)
+    model = FastResNet(3, 10, width=4, scaled_logits=True)
+    images = torch.randn(5, 3, 16, 16)
+    assert model.classifier.bias is None and FastResNet(3, 10, width=4).classifier.bias is not None
+    torch.testing.assert_close(model(images), model.features(images) @ model.classifier.weight.T / 8)
+
+
 def test_relu_after_the_maximum_is_relu_before_it() -> None:
     torch.manual_seed(0)
     model = FastResNet(3, 10, width=4)

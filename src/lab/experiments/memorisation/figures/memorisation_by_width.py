@@ -56,13 +56,18 @@ def tabulate(results: Path) -> pd.DataFrame:
         return pd.DataFrame([{"pending": pending(results, WIDE)}])
     rows = []
     for width, own in runs.groupby(WIDTH):
-        row = {"width": width, "parameters": own.parameters.iloc[0]}
-        for noise, key, title in PANELS:
-            for threshold, _, name in LINES:
-                some = own[(own[NOISE] == noise) & (own[THRESHOLD] == threshold)]
-                row[f"{title}: {name}"] = ", ".join(f"{100 * value:.1f}" for value in some[key])
-        rows.append(row)
+        rows.append({"width": width, "parameters": own.parameters.iloc[0], **with_and_without_mask(own)})
     return pd.DataFrame(rows)
+
+
+def with_and_without_mask(runs: pd.DataFrame) -> dict[str, str]:
+    """Return the accuracies of all seeds in per cent, by kind of label, set and method."""
+    cells = {}
+    for noise, key, title in PANELS:
+        for threshold, _, name in LINES:
+            some = runs[(runs[NOISE] == noise) & (runs[THRESHOLD] == threshold)]
+            cells[f"{title}: {name}"] = ", ".join(f"{100 * value:.1f}" for value in some[key])
+    return cells
 
 
 def _both(results: Path, read: Callable[[Path, str], pd.DataFrame]) -> pd.DataFrame:
