@@ -83,6 +83,10 @@ def test_group_norm(text: str, root: Path) -> None:
     words = f"With random labels ({_seeds(len(plain))}) plain training ends here at {_range(plain)} % of the"
     assert f"{words} training labels, and the mask at 0.2 ends at {_range(mask)} %." in text
     assert len(plain) == len(mask)
+    curves = pd.read_csv(root / "results" / "memorisation" / "random_labels_group_norm_curves.csv")
+    masked = 100 * curves[(curves[key[0]] == 1) & (curves[key[1]] == 0.2)]["train/accuracy"]
+    assert f"The mask is between {masked.min():.1f} and {masked.max():.1f} % at all evaluations," in text
+    assert plain.max() < batch["train/accuracy"].loc[[(1, 0)]].min()
     plain, mask = (group["test/accuracy"].loc[[(0, threshold)]] for threshold in (0, 0.2))
     words = (
         f"With true labels ({_seeds(len(mask))}) the mask costs more than with BatchNorm: its test accuracy"
