@@ -9,6 +9,7 @@ from torch import nn
 from torch.autograd.graph import GradientEdge, Node
 
 from ilc.gradients._example_terms.outline import SEVERAL, Axes
+from ilc.gradients._example_terms.rows_in_order import nodes_in_order
 
 
 class Use(NamedTuple):
@@ -62,7 +63,8 @@ def uses_of(
 ) -> tuple[dict[str, list[Use]], set[str]]:
     """All uses of each of these parameters, and those of which a use cannot be followed.
 
-    There are no uses of a parameter that the outputs do not depend on.
+    There are no uses of a parameter that the outputs do not depend on. Several uses cannot be followed if
+    one may have the examples in another order.
     """
     names = {id(p): name for name, p in parameters.items()}
     below: dict[Node, frozenset[str]] = {}
@@ -91,6 +93,10 @@ def uses_of(
             edge = GradientEdge(following, number)
             for name in below[following]:
                 uses[name].append(Use(node, operand, edge, known, outer, bottom))
+    several = {name: {use.node for use in every} for name, every in uses.items() if len(every) > 1}
+    if several:
+        in_order = nodes_in_order(nodes, axes, n)
+        lost |= {name for name, used in several.items() if len(used) > 1 and not used <= in_order}
     return uses, lost
 
 

@@ -62,6 +62,7 @@ class TrackedBatchNorms:
         self._names = {
             layer: f"{name or 'the model'} ({type(layer).__name__})" for name, layer in model.named_modules()
         }
+        self._own = {layer: dict(layer._parameters) for layer in model.modules()}
         self._called: set[nn.Module] = set()
         self.detours: Detours = {}
         self._layer_of_node: dict[Node, nn.Module] = {}
@@ -111,6 +112,11 @@ class TrackedBatchNorms:
             raise UserError(
                 f"the batch statistics of {self._names[layer]} cannot be followed, as it is used twice in "
                 f"one pass: {_REMEDY}"
+            )
+        if any(layer._parameters.get(key) is not p for key, p in self._own[layer].items()):
+            raise UserError(
+                f"the batch statistics of {self._names[layer]} cannot be followed, as functional_call lends "
+                f"it other parameters than its own: {_REMEDY}"
             )
         self._called.add(layer)
         x = arguments[0]

@@ -62,7 +62,7 @@ def _is_trained(layer: nn.Module) -> bool:
 
 
 class Calls:
-    """Which layers were called as their rule expects: once, with a row for each example.
+    """Which layers were called as their rule expects: once, with their own weights and a row per example.
 
     Attributes:
         detours: the ways around these layers.
@@ -71,6 +71,7 @@ class Calls:
     def __init__(self, layers: Layers, n: int | None, collect: Collect, starts: list[GradientEdge]) -> None:
         self._layers, self._n, self._collect, self._starts = layers, n, collect, starts
         self._called: dict[nn.Module, bool] = {}
+        self._own = {layer: dict(layer._parameters) for layer in layers}
         self.detours: Detours = {}
         self._handles: list[RemovableHandle] = [
             layer.register_forward_hook(self._watch, prepend=True) for layer in layers
@@ -96,7 +97,8 @@ class Calls:
             return
         given = arguments[0] if arguments else None
         again = layer in self._called
-        self._called[layer] = not again and isinstance(given, Tensor) and self._fits(given, output)
+        fits = not again and isinstance(given, Tensor) and self._fits(given, output)
+        self._called[layer] = fits and self._has_its_weights(layer)
         if not self._called[layer] or not isinstance(given, Tensor):
             return
         if not given.requires_grad:
@@ -111,6 +113,11 @@ class Calls:
                     self._collect(layer, x, delta)
 
         output.register_hook(reached)  # type: ignore[no-untyped-call]
+
+    def _has_its_weights(self, layer: nn.Module) -> bool:
+        # ``torch.func.functional_call`` lends it other tensors, which are made of any parameters.
+        own = self._own[layer]
+        return all(layer._parameters.get(key) is p for key, p in own.items())
 
     def _fits(self, x: Tensor, output: Tensor) -> bool:
         return self._n is None or (x.ndim > 0 and len(x) == len(output) == self._n)

@@ -21,6 +21,7 @@ from ilc.gradients._passes.example_losses import losses_of_examples
 from ilc.gradients._tensor_tree import Values
 from ilc.gradients._trials.trial_parameters import trained_layers
 from ilc.gradients._trials.trial_passes import DRAWS, TrialPasses, buffers_untouched
+from ilc.gradients._trials.zero_factors import zero_factors_as_ones
 from ilc.objectives import ObjectiveFunction
 
 _FEW = (3, 4)
@@ -142,7 +143,8 @@ def _of_one_pass(
     reached: set[str] = set()
     if outputs:  # Rows may reach only those after them, or only those before them.
         for of_risk, others in ((first, slice(1, None)), (last, slice(None, -1))):
-            gradients = of_risk([output for _, output in outputs])
+            with zero_factors_as_ones(operations(losses)):
+                gradients = of_risk([output for _, output in outputs])
             reached |= {
                 name
                 for (name, _), gradient in zip(outputs, gradients, strict=True)

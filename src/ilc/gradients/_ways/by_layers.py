@@ -24,7 +24,7 @@ from ilc.gradients._example_terms.outline import operations
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
-from ilc.gradients._example_terms.used_elsewhere import reached
+from ilc.gradients._example_terms.used_elsewhere import around_the_model, reached
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._example_terms.watched_uses import Collect
 from ilc.gradients._passes.calls import outputs_of, value_of
@@ -85,10 +85,13 @@ def terms_of_environments(
         if missing := trainable_parameters(model).keys() - calls.followed_names():
             raise NoLayerError(min(missing))
         _check_operations(model, loss_fn, outputs)
+        around = around_the_model(outputs)  # The loss may write into the outputs.
         objectives = losses_of_environments(loss_fn, outputs, targets, shape)
         risk = checked_risk(objectives.loss.sum())
-        if elsewhere := reached(risk, calls.detours, trainable_parameters(model)):
-            raise NoLayerError(min(elsewhere))
+        # What the loss reads inside the model, such as an auxiliary loss, belongs to all environments.
+        for ways in (calls.detours, around):
+            if elsewhere := reached(risk, ways, trainable_parameters(model)):
+                raise NoLayerError(min(elsewhere))
         if starts:  # Without any, no layer is trained.
             torch.autograd.grad(risk, starts, allow_unused=True)
     return objectives

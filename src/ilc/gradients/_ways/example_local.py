@@ -16,7 +16,7 @@ from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
 from ilc.gradients._example_terms.tracked_batch_norms import track_batch_norms
-from ilc.gradients._example_terms.used_elsewhere import reached
+from ilc.gradients._example_terms.used_elsewhere import around_the_model, reached
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._passes.calls import outputs_of
 from ilc.gradients._passes.example_losses import losses_of_examples
@@ -116,13 +116,15 @@ def example_local(
         watched(layers, n, collect_layer, starts) as calls,
     ):
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        around = around_the_model(outputs)  # The loss may write into the outputs.
         objectives = losses_of_examples(model, loss_fn, outputs, targets)
         calls.end()
         tracked.end()
         detours = {**calls.detours, **tracked.detours}
         note_operations(model, loss_fn, outputs, detours)
         followed = calls.followed_names().union(*(names.values() for names in batch_norms.values()))
-        followed -= reached(objectives.loss, detours, trainable)
+        for ways in (detours, around):
+            followed -= reached(objectives.loss, ways, trainable)
         tracked.check_followed(followed)
         risk = objectives.loss.sum()
         totals = _batch_gradients(risk, list(trainable.values()), n)

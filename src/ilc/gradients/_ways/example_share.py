@@ -14,7 +14,7 @@ from ilc.gradients._example_terms.batch_norm import normalises_by_batch
 from ilc.gradients._example_terms.rules import RULES, WRITTEN_OUT, Rule
 from ilc.gradients._example_terms.sums import summed
 from ilc.gradients._example_terms.terms import ExampleTerms, RankOneTerms
-from ilc.gradients._example_terms.used_elsewhere import reached
+from ilc.gradients._example_terms.used_elsewhere import around_the_model, reached
 from ilc.gradients._example_terms.watched_layers import layers_with_rules, watched
 from ilc.gradients._example_terms.watched_uses import Collect
 from ilc.gradients._passes.calls import outputs_of
@@ -136,11 +136,13 @@ def terms_of_examples(
 
     with watched(layers, n, collect_layer, starts) as calls:
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
+        around = around_the_model(outputs)  # The loss may write into the outputs.
         objectives = losses_of_examples(model, loss_fn, outputs, targets)
         calls.end()
         note_operations(model, loss_fn, outputs, calls.detours)
         followed = calls.followed_names()
-        followed -= reached(objectives.loss, calls.detours, trainable_parameters(model))
+        for ways in (calls.detours, around):
+            followed -= reached(objectives.loss, ways, trainable_parameters(model))
         others = {name: p for name, p in trainable_parameters(model).items() if name not in followed}
         rest = votes_without_rule(
             model, loss_fn, inputs, outputs, objectives.loss, others, collect, also, sums_of=sums_of
