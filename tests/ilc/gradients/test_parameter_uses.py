@@ -131,6 +131,7 @@ PARTS: dict[str, Callable[[], nn.Module]] = {
     "one number": lambda: Part(lambda x, w: w.exp() * x, ()),
     "a divisor": lambda: Part(lambda x, w: x / (2 + w.sigmoid()), (D,)),
     "a shift that is taken away": lambda: Part(lambda x, w: torch.sub(x, w, alpha=3), (T, D)),
+    "a shift with a factor": lambda: Part(lambda x, w: torch.add(x, w, alpha=-3), (T, D)),
     "a token before the others": lambda: Part(with_a_token, (1, 1, D)),
     "positions": lambda: Part(lambda x, w: x + w[: x.shape[1]], (T + 2, D)),
     "positions from a table": lambda: Applied(lambda x, t: x + t(torch.arange(T)[None]), nn.Embedding(T, D)),

@@ -136,3 +136,26 @@ def test_only_factors_that_are_one_number_count() -> None:
     with zero_factors_as_ones([y.grad_fn] if y.grad_fn is not None else []):
         pass
     assert not bool(torch.autograd.grad(y.sum(), x)[0].any())
+
+
+class CalledTwice(nn.Module):
+    """Calls its first layer a second time, in a branch whose factor grows from zero."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__()
+        self.first, self.last, self.schedule = nn.Linear(D, D), nn.Linear(D, C), schedule
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.first(x).tanh()
+        result: Tensor = self.last(h + self.schedule.weight * self.first(h).tanh())
+        return result
+
+
+@pytest.mark.parametrize("way", ["vectorized", *BY_EXAMPLES])
+def test_a_second_call_with_a_factor_of_zero_is_seen(way: str, same_as_loop: Callable[..., None]) -> None:
+    torch.manual_seed(0)
+    schedule = Schedule()
+    model = CalledTwice(schedule).double()
+    for weight in (0.0, 3.0):
+        schedule.weight = weight
+        same_as_loop(model, F.cross_entropy, *(batch(4, 3) if way == "vectorized" else batch(9, 1)), way)
