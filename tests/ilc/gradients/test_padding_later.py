@@ -25,11 +25,12 @@ class Words(nn.Module):
         nn.init.normal_(self.table.weight)
 
     def forward(self, words: Tensor) -> Tensor:
-        if not self.tied:
-            result: Tensor = self.last(self.table(words).sum(1).tanh())
-            return result
-        h = F.embedding(words, self.table.weight, padding_idx=0).sum(1).tanh()
-        result = self.last(F.linear(h, self.table.weight).tanh())
+        if self.tied:
+            h = F.embedding(words, self.table.weight, padding_idx=0).sum(1).tanh()
+            h = F.linear(h, self.table.weight).tanh()
+        else:
+            h = self.table(words).sum(1).tanh()
+        result: Tensor = self.last(h)
         return result
 
 
