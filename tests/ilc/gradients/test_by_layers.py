@@ -185,21 +185,29 @@ def test_inputs_that_are_written_into_are_not_passed_again(
 
 
 class ByNumberOfRows(nn.Module):
-    """Has a constant that is 1 for few rows and smaller for many; the operations are the same."""
+    """Has a factor that is 1 for few rows and smaller for many; the operations are the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, of: Callable[[int], Tensor]) -> None:
         super().__init__()
-        self.first, self.last = nn.Linear(D, 8), nn.Linear(8, 3)
+        self.first, self.last, self.of = nn.Linear(D, 8), nn.Linear(8, 3), of
 
     def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.last(self.first(x).tanh() * (12 / max(len(x), 12)))
+        result: Tensor = self.last(self.first(x).tanh() * self.of(len(x)))
         return result
 
 
-def test_a_constant_that_depends_on_the_number_of_rows(same_as_loop: Callable[..., None]) -> None:
-    """The trial has two environments, of ten rows; the constant is another one from three on."""
+FACTORS: dict[str, Callable[[int], Tensor]] = {
+    "of all": lambda n: torch.tensor(12 / max(n, 12)),
+    "of the first rows": lambda n: torch.where(torch.arange(n) < n - 12, 0.5, 1.0)[:, None],
+    "of the last rows": lambda n: torch.where(torch.arange(n) < 12, 1.0, 0.5)[:, None],
+}
+
+
+@pytest.mark.parametrize("of", FACTORS)
+def test_a_factor_that_depends_on_the_number_of_rows(of: str, same_as_loop: Callable[..., None]) -> None:
+    """The trial has two environments, of ten rows; the factor is another one from three on."""
     torch.manual_seed(0)
-    model = ByNumberOfRows()
+    model = ByNumberOfRows(FACTORS[of])
     for n_environments in (4, 2, 3):
         x, y = torch.randn(n_environments, N, D), torch.randint(0, 3, (n_environments, N))
         same_as_loop(model, F.cross_entropy, x, y, "vectorized")

@@ -100,6 +100,8 @@ PARTS: dict[str, Callable[[Tensor, float], Tensor]] = {
     "scaled difference": lambda h, w: torch.sub(h, h.flip(0), alpha=w),
     "a tensor": lambda h, w: h + torch.tensor([w], dtype=h.dtype) * h.flip(0),
     "between two": lambda h, w: (1 - w) * h + w * h.flip(0),
+    "rows before": lambda h, w: h + w * (torch.ones(len(h), len(h)).to(h).tril() @ h),
+    "rows after": lambda h, w: h + w * (torch.ones(len(h), len(h)).to(h).triu() @ h),
 }
 
 
@@ -110,6 +112,17 @@ def test_rows_that_meet_with_a_factor_of_zero_are_refused_at_once(part: str, way
     model = Net(Schedule(), PARTS[part]).double()
     with pytest.raises(UserError, match=r"other examples.*gradients='per_example_loss'"):
         environment_gradients(model, F.cross_entropy, *batch(6, 1), AndMask(0.5), way)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_environments_do_not_meet_once_it_has_grown(part: str, same_as_loop: Callable[..., None]) -> None:
+    torch.manual_seed(0)
+    schedule = Schedule()
+    model = Net(schedule, PARTS[part]).double()
+    for weight in (0.0, 0.7):
+        schedule.weight = weight
+        model.aux = torch.zeros(())  # Copies of a model hold no graph.
+        same_as_loop(model, F.cross_entropy, *batch(4, 3), "vectorized")
 
 
 @pytest.mark.parametrize("way", BY_EXAMPLES)

@@ -24,6 +24,7 @@ from ilc.gradients._trials.rows_of_others import is_reached
 from ilc.gradients._trials.tolerance import Tolerance
 from ilc.gradients._trials.trial_parameters import trained_layers
 from ilc.gradients._trials.trial_passes import TrialPasses, buffers_untouched
+from ilc.gradients._trials.zero_factors import zero_factors_as_ones
 from ilc.gradients._ways.by_layers import losses_of_environments
 from ilc.objectives import ObjectiveFunction
 
@@ -71,7 +72,8 @@ def environments_mix(
     if not outputs or not losses.requires_grad:
         return False
     n = shape[1]
-    return _reached(losses[0], outputs, slice(n, None)) or _reached(losses[-1], outputs, slice(None, -n))
+    with zero_factors_as_ones(operations(losses)):
+        return _reached(losses[0], outputs, slice(n, None)) or _reached(losses[-1], outputs, slice(None, -n))
 
 
 def _reached(loss: Tensor, outputs: list[Tensor], others: slice) -> bool:
