@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ilc.errors import UserError
@@ -12,7 +13,7 @@ class Schedule:
     """How the learning rate falls, and what is measured.
 
     Attributes:
-        milestones: fractions of ``max_epochs`` after which the learning rate falls.
+        milestones: fractions of ``max_epochs`` after which the learning rate falls; see ``drops``.
         lr_decay: the factor by which it then falls.
         steps_per_epoch: the largest number of steps in an epoch, which may then see a part of the data
             only; None for one pass over the data.
@@ -52,3 +53,11 @@ class Schedule:
                 raise UserError(f"trainer.{name} must be null or at least 1, got {value}")
         if self.several_passes and self.steps_per_epoch is None:
             raise UserError("trainer.several_passes=true never ends an epoch: add +trainer.steps_per_epoch=N")
+
+    def drops(self, max_epochs: int) -> list[int]:
+        """The numbers of epochs after which the learning rate falls, one for each milestone.
+
+        Parts of an epoch do not count, so half of 93 epochs is 46. The first epoch always has the full rate.
+        """
+        # Without the margin, 0.29 of 100 epochs would be 28, because the product is 28.999999999999996.
+        return [max(1, math.floor(milestone * max_epochs + 1e-9)) for milestone in self.milestones]

@@ -103,8 +103,8 @@ class EnvironmentTask:
         parameters = [p for p in self.model.parameters() if p.requires_grad]
         self.regularizer: Regularizer = regularizer.build(parameters)
         self.optimizer = build_optimizer(optimizer, parameters, self.method)
-        milestones = [int(fraction * run.trainer.max_epochs) for fraction in trainer.milestones]
-        self.scheduler = optim.lr_scheduler.MultiStepLR(self.optimizer, milestones, gamma=trainer.lr_decay)
+        drops = trainer.drops(run.trainer.max_epochs)
+        self.scheduler = optim.lr_scheduler.MultiStepLR(self.optimizer, drops, gamma=trainer.lr_decay)
         batch_options = batches.build(gradients, generator_for(run.seed, "batches"), device)
         self.sampler = self.method.sampler(self.data, batch_options)
         self._step: Step = self._one_step

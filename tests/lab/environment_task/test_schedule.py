@@ -89,6 +89,23 @@ def test_the_rate_falls_after_epochs_of_so_many_steps() -> None:
     assert [rate / rates[0] for rate in rates] == pytest.approx([1] * 4 + [0.1] * 2 + [0.01] * 2)
 
 
+@pytest.mark.parametrize("epochs", [1, 2, 3])
+def test_the_first_epoch_always_has_the_full_rate(epochs: int) -> None:
+    task = _task(f"trainer.max_epochs={epochs}", "trainer.milestones=[0.1,0.3]")
+    rates = [group["lr"] for group in task.optimizer.param_groups]
+    assert rates == [task.optimizer.defaults["lr"]]
+
+
+@pytest.mark.parametrize(
+    ("fraction", "epochs", "drop"),
+    [(0.29, 100, 29), (0.57, 100, 57), (0.35, 180, 63), (0.5, 93, 46), (0.9, 46, 41)],
+)
+def test_a_drop_is_at_the_fraction_without_its_part_of_an_epoch(
+    fraction: float, epochs: int, drop: int
+) -> None:
+    assert Schedule(milestones=(fraction,)).drops(epochs) == [drop]
+
+
 @pytest.mark.parametrize(
     ("options", "train", "test"),
     [

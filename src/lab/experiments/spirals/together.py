@@ -51,7 +51,7 @@ def train_together(
     optimizer = optim.Adam(parameters, lr=lr, fused=True)
     regularizer = Regularizer(parameters, weight_decay)
     scheduler = optim.lr_scheduler.MultiStepLR(
-        optimizer, [int(part * epochs) for part in first.schedule.milestones], first.schedule.lr_decay
+        optimizer, first.schedule.drops(epochs), first.schedule.lr_decay
     )
     n_constant = first.data.n_outputs - weights[-1].shape[-1]
     steps = first.schedule.steps_per_epoch or len(first.sampler)
