@@ -41,7 +41,8 @@ class GramWeights(Weighting):
         except TypeError as error:
             raise UserError(
                 f"TorchJD's {kind} does not take options={options!r} ({error}): give the arguments of "
-                "its class by name, as in GramWeights('Krum', {'n_byzantine': 1})"
+                "its class by name, as in GramWeights('Krum', {'n_byzantine': 1}), or in a run as in "
+                "aggregator.options={n_byzantine:1}"
             ) from error
         except ImportError as error:
             raise UserError(

@@ -12,7 +12,7 @@ class VRex(Weighting):
 
     The derivative of this loss puts the weights ``w_e = (1 + 2 penalty_weight (R_e - mean R)) / E`` on the
     environments. Environments with small risks may get negative weights.
-    Deviation: the penalty acts from the first step; in DomainBed its weight, also 10, begins after 500 steps.
+    Deviation: the weight is the same in every step. In DomainBed it is 1 in the first 500 steps, then 10.
 
     Args:
         penalty_weight: beta, at least 0. 0 is the mean.

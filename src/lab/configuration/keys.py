@@ -87,6 +87,8 @@ def _expected(annotation: Any) -> list[str]:
     if origin in (tuple, list, Sequence):
         parts = _expected(arguments[0]) if arguments else []
         return [f"a list, each of it {' or '.join(parts)}"] if parts else []
+    if origin in (dict, Mapping):
+        return ["a section {KEY: VALUE}"]
     return [_IN_WORDS[annotation]] if annotation in _IN_WORDS else []
 
 
@@ -102,7 +104,8 @@ def _fits(value: Any, annotation: Any) -> bool:
         return annotation is bool
     if annotation is float:
         return isinstance(value, (int, float)) and math.isfinite(value)
-    return annotation in _IN_WORDS and isinstance(value, annotation)
+    kind = Mapping if origin in (dict, Mapping) else annotation
+    return kind in (*_IN_WORDS, Mapping) and isinstance(value, kind)
 
 
 def _all_fit(values: Sequence[Any], origin: Any, arguments: tuple[Any, ...]) -> bool:

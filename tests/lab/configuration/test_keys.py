@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import pytest
@@ -25,6 +25,8 @@ FITTING: list[tuple[Any, Any]] = [
     ([1, 0.5], Sequence[float]),
     (["a"], list[str]),
     ("online", Literal["offline", "online"]),
+    ({"n_byzantine": 1}, dict[str, Any] | None),
+    ({}, Mapping[str, int]),
     # What no config can hold checks itself.
     ("x", Tensor),
     ([1, 2], Any),
@@ -49,6 +51,7 @@ WRONG: list[tuple[Any, Any, str]] = [
     (0.9, tuple[float, float], "a list of 2"),
     ("ab", list[str], "a list, each of it a word"),
     ([0.5, None], tuple[float, ...], "a list, each of it a finite number"),
+    (5, dict[str, Any] | None, "a section {KEY: VALUE} or null"),
     ("cloud", Literal["offline", "online"], "one of offline, online"),
 ]
 

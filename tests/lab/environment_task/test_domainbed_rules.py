@@ -163,6 +163,22 @@ def test_methods_of_whole_batches_need_every_environment(name: str, options: Bat
         method.sampler(Environments(*batch(0), {"test": Split(batch(0)[0][0], batch(0)[1][0])}), options)
 
 
+@pytest.mark.parametrize(("size", "same_partners"), [(None, False), (N, False), (N - 1, True)])
+def test_mixup_of_the_whole_data_changes_the_partners(size: int | None, same_partners: bool) -> None:
+    # The first environment is 0, so the mixture shows the order of the second one's examples.
+    inputs = torch.stack([torch.zeros(N, 1), torch.arange(1.0, N + 1)[:, None]])
+    data = Environments(inputs, torch.zeros(2, N, dtype=torch.long), {"test": Split(*batch(0))})
+    method, seen = Mixup(100.0), []  # Both weights are near one half.
+    method.sampler(data, BatchOptions("vectorized", torch.Generator(), CPU, size))
+    model = nn.Linear(1, 2)
+    model.register_forward_pre_hook(lambda _, mixed: seen.append(mixed[0].view(2, N)))
+    for _ in range(5):
+        method.loss(model, F.cross_entropy, data.inputs, data.targets)
+    orders = [tuple(pair.argsort().tolist()) for mixed in seen for pair in mixed]
+    # Of the two pairs one has the zeros as x, and the other one as x'.
+    assert ({tuple(range(N))} == set(orders)) == same_partners
+
+
 def test_a_model_without_a_last_layer_and_targets_that_are_no_classes_are_refused() -> None:
     for method in (FeatureMatching("gaussian"), SelfChallenging()):
         with pytest.raises(UserError, match="ends in a linear layer"):

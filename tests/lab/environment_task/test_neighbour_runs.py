@@ -48,6 +48,7 @@ NEIGHBOURS = {
         )
     },
     "gram_weights": ("aggregator=gram_weights", "aggregator.kind=MGDA"),
+    "krum": ("aggregator=gram_weights", "aggregator.kind=Krum", "aggregator.options={n_byzantine:1}"),
     # Of four environments at the start no direction has all signs alike.
     "gram_agreement": ("aggregator=gram_agreement", "aggregator.agreement_threshold=0.5"),
     "layer_agreement": ("aggregator=layer_agreement", "aggregator.agreement_threshold=0.5"),

@@ -24,6 +24,10 @@ class FeatureMatching(WholeBatchMethod):
 
     The features h are the inputs of the last linear layer. The weight and the kernels are DomainBed's.
 
+    Deviation, as in DomainBed: CORAL's source compares covariances only, and a quarter of their mean squared
+    difference is its distance. Here the means are compared too. MMD's source has an autoencoder and an
+    adversary beside the distance, which are left out.
+
     Args:
         distance: ``gaussian`` for the maximum mean discrepancy (Li et al., CVPR 2018), or
             ``mean_covariance`` for CORAL (Sun and Saenko, arXiv 1607.01719).

@@ -21,7 +21,12 @@ class MetaLearning(WholeBatchMethod):
     """Follow ``g_e + beta g_f'``, averaged over random pairs of environments (Li et al., arXiv 1710.03463).
 
     ``g_e`` is the gradient of environment e. ``g_f'`` is that of environment f after one first step of Adam
-    on e, with the learning rate of the run. As in DomainBed, no second derivatives are taken.
+    on e, with the learning rate of the run and without weight decay.
+
+    Deviation: the source divides the environments into two sets, takes a step of gradient descent on the
+    first set, and differentiates through it. Each environment is e once and f once, the first step is
+    Adam's, and no second derivatives are taken, as in DomainBed's code of 2021. Since April 2022
+    DomainBed (``n_meta_test``) draws two environments that are only f, so that the others are only e.
 
     Args:
         beta: the weight of the second gradient, at least 0. 0 is the mean.
