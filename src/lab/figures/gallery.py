@@ -15,6 +15,7 @@ from lab.figures.studies import linked, studies_of
 from lab.figures.verdicts import KINDS
 
 PAGE = Path("docs/gallery.md")
+DOCS = Path(__file__).parents[3] / "docs"
 """The page of the gallery, relative to the repository's root."""
 
 HEAD = """# Gallery
@@ -54,7 +55,9 @@ def page(read: Mapping[str, Iterable[str]], collected: Mapping[str, Sequence[Cla
         jump = f"- [{title}](#{anchor(title)}): figures {len(drawn)}"
         jumps.append(wrapped(f"{jump}; claims {verdicts}" if verdicts else jump, "  "))
         links = ", ".join(f"[{name}](#{name})" for name in drawn)
-        parts += [f"## {title}\n", wrapped(f"[Page]({experiment}.md). Figures: {links}.") + "\n"]
+        # An experiment without claims may have figures and no page.
+        own_page = f"[Page]({experiment}.md). " if (DOCS / f"{experiment}.md").is_file() else ""
+        parts += [f"## {title}\n", wrapped(f"{own_page}Figures: {links}.") + "\n"]
         parts += [_block(name, experiment, set(read[name]), claims) for name in drawn]
     return "\n".join([HEAD, "\n".join(jumps) + "\n", *parts])
 

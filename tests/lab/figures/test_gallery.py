@@ -47,3 +47,14 @@ def test_a_figure_stands_with_the_claims_from_its_data() -> None:
     assert "- [Masks help](claims.md#masks-help): in part (7 of 9)" in second
     assert "Masks" not in first and "Masks hurt" not in second
     assert NO_FILE in first
+
+
+def test_an_experiment_without_a_page_has_no_link_to_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = {"figure6": ["spirals/a.csv"]}
+    assert "[Page](spirals.md). Figures:" in page(read, {})
+    monkeypatch.setattr("lab.figures.gallery.DOCS", tmp_path)
+    text = page(read, {})
+    assert "\nFigures: [figure6](#figure6).\n" in text
+    assert "[Page]" not in text
