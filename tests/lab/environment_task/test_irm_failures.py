@@ -20,6 +20,11 @@ def test_plain_trainings_solution() -> None:
     assert known_failure(0.34, 3e-3, CHANCE, accuracy_gain=0.36) == "too_weak"
 
 
+def test_the_slope_counts_from_a_twentieth_of_the_risk_on() -> None:
+    assert known_failure(0.5, (0.06 * 0.5) ** 2, CHANCE, accuracy_gain=0.2) == "too_weak"
+    assert known_failure(0.5, (0.04 * 0.5) ** 2, CHANCE, accuracy_gain=0.2) is None
+
+
 def test_success() -> None:
     assert known_failure(0.57, 1e-6, CHANCE, accuracy_gain=0.2) is None
     assert known_failure(0.96, 1e-5, 5.0) is None

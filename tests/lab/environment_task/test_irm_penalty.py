@@ -10,6 +10,8 @@ from torch.nn import functional as F
 from ilc import Mean, backward
 from ilc.errors import UserError
 from ilc.gradients import BackwardResult
+from ilc.objectives import RISKS
+from lab.data import Environments, Split
 from lab.environment_task.methods import IrmPenalty
 
 E, N, D = 3, 10, 4
@@ -91,6 +93,25 @@ def test_the_weight_follows_the_step() -> None:
         method.before_step(taken, optimizer)
         seen.append((method.penalty_weight, method.loss_scale, not optimizer.state))
     assert seen == [(1.0, 1.0, False), (1.0, 1.0, False), (100.0, 0.01, True), (100.0, 0.01, False)]
+
+
+def test_a_jump_leaves_the_moments_alone_unless_asked() -> None:
+    method = IrmPenalty(100.0, "step", schedule_steps=2, initial_weight=1.0)
+    parameter = torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.SGD([parameter], 0.1)
+    optimizer.state[parameter]["moment"] = 1
+    for taken in range(4):
+        method.before_step(taken, optimizer)
+    assert optimizer.state[parameter] == {"moment": 1}
+
+
+def test_a_regression_has_collapsed_at_the_risk_of_outputs_that_are_zero() -> None:
+    # Outputs of 0 have a risk of 4, and outputs of 1 a risk of 1.
+    inputs, targets = torch.ones(E, N, D), torch.full((E, N, 1), 2.0)
+    data = Environments(inputs, targets, {"test": Split(inputs[0], targets[0])})
+    method, risk = IrmPenalty(1.0), RISKS["mean_squared_error"]
+    assert "collapsed" in str(method.warning({"train/loss": 4.0, "train/penalty": 0.0}, data, risk))
+    assert method.warning({"train/loss": 1.0, "train/penalty": 0.0}, data, risk) is None
 
 
 def test_a_rescaled_loss_cannot_overflow() -> None:
