@@ -15,8 +15,9 @@ from lab.figures.studies import linked, studies_of
 from lab.figures.verdicts import KINDS
 
 PAGE = Path("docs/gallery.md")
-DOCS = Path(__file__).parents[3] / "docs"
 """The page of the gallery, relative to the repository's root."""
+DOCS = Path(__file__).parents[3] / "docs"
+"""The folder of the pages."""
 
 HEAD = """# Gallery
 
