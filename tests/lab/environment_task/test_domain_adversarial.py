@@ -123,11 +123,16 @@ def domain_accuracy(model: DomainAdversarialMLP, inputs: Tensor, labels: Tensor)
 def test_domain_accuracy_counts_example_by_example() -> None:
     inputs, labels = batch()
     model = network()
+    with torch.no_grad():  # So that it names several environments.
+        model.domain_classifier.layers[-1].bias.zero_()
+        model.features.layers[0].weight.mul_(10)
     right = [
         int(model.domain_classifier(F.leaky_relu(model.features(inputs[e, n]))).argmax()) == e
         for e in range(E)
         for n in range(N)
     ]
+    # The first examples alone would have another accuracy.
+    assert sum(right) / len(right) != sum(right[::N]) / E
     assert domain_accuracy(model, inputs, labels) == sum(right) / len(right)
 
 

@@ -141,6 +141,20 @@ def test_steps_are_those_of_domainbeds_rule(
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
 
 
+def test_mldg_moves_by_the_present_learning_rate() -> None:
+    """A rate that a milestone has lowered is not the one at which the optimizer began."""
+    found = []
+    for first in (LR, 100 * LR):
+        model, method = model_of(), MetaLearning(2.0)
+        adam = torch.optim.Adam(model.parameters(), lr=first)
+        adam.param_groups[0]["lr"] = LR
+        method.before_step(0, adam)
+        torch.manual_seed(0)
+        method.backward(ONE_PROCESS, model, F.cross_entropy, *batch(0), "vectorized")
+        found.append(torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]))
+    assert torch.equal(*found)
+
+
 def test_no_two_rules_are_the_same() -> None:
     ends = {name: theirs(name)[-1] for name in pairs()}
     names = list(ends)

@@ -63,6 +63,14 @@ def test_agreement_against_plain_python(tau: float, k: int) -> None:
         assert len(outcomes) > 1  # Else one of the branches was never taken.
 
 
+@pytest.mark.parametrize(("tau", "other"), [(0.0, [2.0, 0.0]), (1.0, [0.0, 3.0]), (2.0, [-1.0, 0.0])])
+def test_a_gradient_at_the_largest_distance_agrees(tau: float, other: list[float]) -> None:
+    update, share = GradientAgreementFiltering(2, tau).combine(torch.tensor([[4.0, 0.0], other]))
+    assert share == 1
+    assert update is not None
+    assert update.tolist() == [(4 + other[0]) / 2, other[1] / 2]
+
+
 @pytest.mark.parametrize("method", [MicroBatchMedian(3), GradientAgreementFiltering(3)])
 def test_a_broken_gradient_stays_visible(method: MicroBatchMedian | GradientAgreementFiltering) -> None:
     rows = gradients(3)

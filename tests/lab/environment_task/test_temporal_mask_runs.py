@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from ilc.errors import UserError
+from ilc.optim import CautiousAdam
+from lab.environment_task.methods import TemporalMask
 from lab.runs.one_run import run_directory
 
 TrainCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -104,3 +107,20 @@ def test_what_makes_no_sense_is_said(
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_rate_and_betas_are_those_of_the_configured_adam() -> None:
+    parameters = [torch.zeros(2, requires_grad=True)]
+    configured = torch.optim.Adam(parameters, 0.02, (0.5, 0.9))
+    made = TemporalMask(0.3, 0.7, eps=1e-4).optimizer(parameters, configured)
+    (group,) = made.param_groups
+    assert (group["lr"], group["betas"], group["eps"]) == (0.02, (0.5, 0.9, 0.7), 1e-4)
+    assert group["agreement_threshold"] == 0.3
+
+
+def test_a_cautious_adam_is_not_taken_for_an_adam() -> None:
+    parameters = [torch.zeros(2, requires_grad=True)]
+    method = TemporalMask(0.3, 0.7)
+    method.name = "temporal_mask"
+    with pytest.raises(UserError, match="got CautiousAdam: choose optimizer=adam"):
+        method.optimizer(parameters, CautiousAdam(parameters))
