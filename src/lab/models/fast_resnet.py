@@ -4,7 +4,7 @@ It has the layout of PyTorch-Ignite's example of that name. It begins with a con
 that double the channels and halve the image. A residual block follows the first and the last stage. A
 maximum over the remaining image and a linear layer come last. Deviation: by default the linear layer has a
 bias, and its outputs are the logits. In the example and in the authors' code it has none, and the logits are
-an eighth of its outputs (``scaled_logits=True``).
+an eighth of its outputs (``scaled_logits=True``). docs/memorisation.md compares both.
 """
 
 from __future__ import annotations

@@ -96,6 +96,29 @@ def test_group_norm(text: str, root: Path) -> None:
     assert plain.min() - mask.max() > with_batch_norm[0].max() - with_batch_norm[1].min()
 
 
+def test_the_last_layer(text: str, root: Path) -> None:
+    key = ["dataset.label_noise", "aggregator.agreement_threshold", "model.scaled_logits"]
+    runs = pd.read_csv(root / "results" / "memorisation" / "last_layer_runs.csv").set_index(key).sort_index()
+    last = 100 * runs[["train/accuracy", "test/accuracy"]]
+
+    def both(noise: float, threshold: float, part: str) -> tuple[str, str]:
+        of_each = [last.loc[(noise, threshold, scaled), f"{part}/accuracy"] for scaled in (True, False)]
+        assert all(len(of_one) == 2 for of_one in of_each) and "(two seeds)" in text
+        return _range(of_each[0]), _range(of_each[1])
+
+    authors, ours = both(1, 0.2, "train")
+    words = f"the mask at 0.2 fits {authors} % of the random labels, and with ours {ours} % (two seeds)."
+    assert f"{words} Plain training fits {' % and '.join(both(1, 0, 'train'))} %." in text
+    words = f"the test accuracy of the mask is {' % and '.join(both(0, 0.2, 'test'))} %, and that of plain"
+    assert f"{words} training is {' % and '.join(both(0, 0, 'test'))} %." in text
+    mask = last.loc[(1, 0.2), "train/accuracy"]
+    assert mask.loc[True].max() < mask.loc[False].min()
+    tests = runs.loc[0].set_index("seed", append=True)["test/accuracy"] * 100
+    lost = tests.loc[0] - tests.loc[0.2]
+    assert f"its test accuracy is {_range(lost.loc[True])} points below that of plain training in" in text
+    assert f"with ours it is {_range(-lost.loc[False])} points above" in text
+
+
 def test_wider_networks(text: str, root: Path) -> None:
     runs = pd.read_csv(root / "results" / "memorisation" / "random_labels_wide_runs.csv")
     runs = runs[(runs["model.width"] == 16) & (runs.stopped != "pending")]
