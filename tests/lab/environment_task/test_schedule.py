@@ -89,6 +89,32 @@ def test_the_rate_falls_after_epochs_of_so_many_steps() -> None:
     assert [rate / rates[0] for rate in rates] == pytest.approx([1] * 4 + [0.1] * 2 + [0.01] * 2)
 
 
+class _Noted:
+    """A regularizer that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.scales: list[float] = []
+        self.rates: list[float] = []
+
+    def before_step(self, scale: float = 1.0) -> None:
+        self.scales.append(scale)
+
+    def after_step(self, lr: float) -> None:
+        self.rates.append(lr)
+
+
+def test_weight_decay_follows_the_scale_of_the_loss_and_the_present_rate() -> None:
+    jump = ("aggregator=irm_penalty", "aggregator.penalty_weight=4", "aggregator.schedule_steps=2")
+    options = ("+trainer.steps_per_epoch=1", "trainer.max_epochs=4", "trainer.milestones=[0.75]")
+    task, noted = _task(*jump, *options), _Noted()
+    task.regularizer = noted  # type: ignore[assignment]
+    lr = task.optimizer.defaults["lr"]
+    for _ in range(4):
+        task.train_epoch()
+    assert noted.scales == [1, 1, 0.25, 0.25]  # The loss is divided by a weight above 1.
+    assert noted.rates == pytest.approx([lr, lr, lr, lr / 10])
+
+
 @pytest.mark.parametrize("epochs", [1, 2, 3])
 def test_the_first_epoch_always_has_the_full_rate(epochs: int) -> None:
     task = _task(f"trainer.max_epochs={epochs}", "trainer.milestones=[0.1,0.3]")
