@@ -7,6 +7,7 @@ import torch
 
 from ilc.objectives import RISKS
 from lab.data import Split
+from lab.environment_task import evaluation
 from lab.environment_task.evaluation import evaluate
 
 
@@ -22,3 +23,17 @@ def test_evaluation_reports_kl_and_agreement() -> None:
     assert metrics["kl"] == metrics["loss"] > 0
     plain = evaluate(model, Split(inputs, targets), RISKS["mean_squared_error"])
     assert plain.keys() == {"loss"}
+
+
+def test_a_smaller_last_batch_counts_by_its_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 2))
+    inputs, targets = torch.randn(10, 3), torch.randint(0, 2, (10,))
+    split = Split(inputs, targets, {"first": torch.arange(10) < 3})
+    whole = evaluate(model, split, RISKS["cross_entropy"])
+    monkeypatch.setattr(evaluation, "EXAMPLES_AT_ONCE", 4)
+    in_parts = evaluate(model, split, RISKS["cross_entropy"])
+    assert in_parts == pytest.approx(whole)
+    outputs = model.eval()(inputs).detach()  # Without dropout.
+    assert whole["loss"] == pytest.approx(float(torch.nn.functional.cross_entropy(outputs, targets)))
+    assert whole["accuracy_first"] == pytest.approx(float((outputs.argmax(1) == targets)[:3].float().mean()))

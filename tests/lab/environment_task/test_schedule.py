@@ -89,6 +89,21 @@ def test_the_rate_falls_after_epochs_of_so_many_steps() -> None:
     assert [rate / rates[0] for rate in rates] == pytest.approx([1] * 4 + [0.1] * 2 + [0.01] * 2)
 
 
+def test_a_run_converges_at_the_first_step_whose_whole_training_risk_is_low_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = _task("trainer.stop_at_loss=0.5", "+trainer.steps_per_epoch=6", "+trainer.several_passes=true")
+    measured = iter([0.9, 0.51, 0.5])
+    monkeypatch.setattr(task_module, "evaluate", lambda *_: {"loss": next(measured)})
+    risks = iter([1.01, 1.0, 0.2, 0.9, 0.8])  # Only a batch with more than twice the limit is not checked.
+    monkeypatch.setattr(
+        task, "take_step", lambda x, y, seen: seen.add(*[torch.full((1,), next(risks))] * 3, {})
+    )
+    monkeypatch.setattr(task.scheduler, "step", lambda: None)
+    assert task.train_epoch()["converged"] == 1
+    assert (next(risks), next(measured, None)) == (0.8, None)
+
+
 class _Noted:
     """A regularizer that notes what it is told."""
 
