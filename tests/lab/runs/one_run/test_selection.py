@@ -24,6 +24,13 @@ def test_by_accuracy(rule: str, expected: int) -> None:
     assert RULES[rule](EVALUATIONS) == expected
 
 
+def test_the_oracle_compares_the_worse_of_training_and_test() -> None:
+    """The first evaluation is best on the test data, but has not learned the training data."""
+    pairs = [(0.5, 0.8), (0.7, 0.7), (0.9, 0.3)]
+    evaluations = [{"train/accuracy": train, "test/accuracy": test} for train, test in pairs]
+    assert RULES["test_oracle"](evaluations) == 1
+
+
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [("last", 2), ("training_environments", 2), ("validation_environment", 1), ("test_oracle", 0)],
