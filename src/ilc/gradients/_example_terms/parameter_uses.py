@@ -93,10 +93,11 @@ def uses_of(
             edge = GradientEdge(following, number)
             for name in below[following]:
                 uses[name].append(Use(node, operand, edge, known, outer, bottom))
-    several = {name: {use.node for use in every} for name, every in uses.items() if len(every) > 1}
+    users = {name: {use.node for use in every} for name, every in uses.items()}
+    several = {name: of_one for name, of_one in users.items() if len(of_one) > 1}
     if several:
         in_order = nodes_in_order(nodes, axes, n)
-        lost |= {name for name, used in several.items() if len(used) > 1 and not used <= in_order}
+        lost |= {name for name, of_one in several.items() if not of_one <= in_order}
     return uses, lost
 
 

@@ -13,6 +13,7 @@ from ilc._precision import widened
 from ilc.errors import UserError
 from ilc.gradients._example_terms.batch_norm import BatchNormRecord, TrackedBatchNorm, normalises_by_batch
 from ilc.gradients._example_terms.batch_norm_correction import BatchNormCorrection
+from ilc.gradients._example_terms.own_parameters import has_its_own, own_parameters
 from ilc.gradients._example_terms.rules import BELOW_BATCH_NORM, RULES
 from ilc.gradients._example_terms.terms import ExampleTerms, undivided
 from ilc.gradients._example_terms.used_elsewhere import Detours, note_detour
@@ -62,7 +63,7 @@ class TrackedBatchNorms:
         self._names = {
             layer: f"{name or 'the model'} ({type(layer).__name__})" for name, layer in model.named_modules()
         }
-        self._own = {layer: dict(layer._parameters) for layer in model.modules()}
+        self._own: dict[nn.Module, dict[str, Tensor | None]] = {}
         self._called: set[nn.Module] = set()
         self.detours: Detours = {}
         self._layer_of_node: dict[Node, nn.Module] = {}
@@ -73,6 +74,7 @@ class TrackedBatchNorms:
             if type(layer) in BELOW_BATCH_NORM:
                 self._handles.append(layer.register_forward_hook(self.note_output, prepend=True))
             elif normalises_by_batch(layer):
+                self._own[layer] = own_parameters(layer)
                 self._handles.append(layer.register_forward_hook(self.replace_output, prepend=True))
 
     def end(self) -> None:
@@ -113,7 +115,7 @@ class TrackedBatchNorms:
                 f"the batch statistics of {self._names[layer]} cannot be followed, as it is used twice in "
                 f"one pass: {_REMEDY}"
             )
-        if any(layer._parameters.get(key) is not p for key, p in self._own[layer].items()):
+        if not has_its_own(layer, self._own[layer]):
             raise UserError(
                 f"the batch statistics of {self._names[layer]} cannot be followed, as functional_call lends "
                 f"it other parameters than its own: {_REMEDY}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 from torch.autograd.graph import Node, get_gradient_edge
@@ -26,12 +26,15 @@ def around_the_model(outputs: object) -> Detours:
     return {tensor.grad_fn: None for tensor in tensors if tensor.grad_fn is not None}
 
 
-def reached(risk: Tensor, detours: Mapping[Node, Node | None], parameters: Mapping[str, Tensor]) -> set[str]:
-    """The names of those parameters that a search from the risk finds if it takes every detour.
+def reached(risk: Tensor, searches: Sequence[Detours], parameters: Mapping[str, Tensor]) -> set[str]:
+    """The names of those parameters that one of several searches from the risk finds.
+
+    Each search takes every detour of its own.
 
     Numbers would not show a use with a small effect, such as a penalty on weights with a small factor. The
     graph does.
     """
     names = {id(p): name for name, p in parameters.items()}
-    leaves = (id(getattr(node, "variable", None)) for node in operations(risk, detours))
+    nodes = (node for detours in searches for node in operations(risk, detours))
+    leaves = (id(getattr(node, "variable", None)) for node in nodes)
     return {names[leaf] for leaf in leaves if leaf in names}

@@ -12,6 +12,7 @@ from torch.utils.hooks import RemovableHandle
 
 from ilc.errors import UserError
 from ilc.gradients._compiled_models import check_as_written
+from ilc.gradients._example_terms.own_parameters import has_its_own, own_parameters
 from ilc.gradients._example_terms.rules import RULES
 from ilc.gradients._example_terms.used_elsewhere import Detours, note_detour
 
@@ -71,7 +72,7 @@ class Calls:
     def __init__(self, layers: Layers, n: int | None, collect: Collect, starts: list[GradientEdge]) -> None:
         self._layers, self._n, self._collect, self._starts = layers, n, collect, starts
         self._called: dict[nn.Module, bool] = {}
-        self._own = {layer: dict(layer._parameters) for layer in layers}
+        self._own = {layer: own_parameters(layer) for layer in layers}
         self.detours: Detours = {}
         self._handles: list[RemovableHandle] = [
             layer.register_forward_hook(self._watch, prepend=True) for layer in layers
@@ -98,7 +99,7 @@ class Calls:
         given = arguments[0] if arguments else None
         again = layer in self._called
         fits = not again and isinstance(given, Tensor) and self._fits(given, output)
-        self._called[layer] = fits and self._has_its_weights(layer)
+        self._called[layer] = fits and has_its_own(layer, self._own[layer])
         if not self._called[layer] or not isinstance(given, Tensor):
             return
         if not given.requires_grad:
@@ -113,11 +114,6 @@ class Calls:
                     self._collect(layer, x, delta)
 
         output.register_hook(reached)  # type: ignore[no-untyped-call]
-
-    def _has_its_weights(self, layer: nn.Module) -> bool:
-        # ``torch.func.functional_call`` lends it other tensors, which are made of any parameters.
-        own = self._own[layer]
-        return all(layer._parameters.get(key) is p for key, p in own.items())
 
     def _fits(self, x: Tensor, output: Tensor) -> bool:
         return self._n is None or (x.ndim > 0 and len(x) == len(output) == self._n)

@@ -82,16 +82,16 @@ def terms_of_environments(
 
     with watched(layers, None, collect_layer, starts) as calls:
         outputs = outputs_of(model, inputs.detach().flatten(0, 1))
-        if missing := trainable_parameters(model).keys() - calls.followed_names():
+        trainable = trainable_parameters(model)
+        if missing := trainable.keys() - calls.followed_names():
             raise NoLayerError(min(missing))
         _check_operations(model, loss_fn, outputs)
         around = around_the_model(outputs)  # The loss may write into the outputs.
         objectives = losses_of_environments(loss_fn, outputs, targets, shape)
         risk = checked_risk(objectives.loss.sum())
         # What the loss reads inside the model, such as an auxiliary loss, belongs to all environments.
-        for ways in (calls.detours, around):
-            if elsewhere := reached(risk, ways, trainable_parameters(model)):
-                raise NoLayerError(min(elsewhere))
+        if elsewhere := reached(risk, [calls.detours, around], trainable):
+            raise NoLayerError(min(elsewhere))
         if starts:  # Without any, no layer is trained.
             torch.autograd.grad(risk, starts, allow_unused=True)
     return objectives

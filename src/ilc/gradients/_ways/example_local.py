@@ -123,8 +123,7 @@ def example_local(
         detours = {**calls.detours, **tracked.detours}
         note_operations(model, loss_fn, outputs, detours)
         followed = calls.followed_names().union(*(names.values() for names in batch_norms.values()))
-        for ways in (detours, around):
-            followed -= reached(objectives.loss, ways, trainable)
+        followed -= reached(objectives.loss, [detours, around], trainable)
         tracked.check_followed(followed)
         risk = objectives.loss.sum()
         totals = _batch_gradients(risk, list(trainable.values()), n)

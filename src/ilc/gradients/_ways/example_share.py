@@ -141,9 +141,9 @@ def terms_of_examples(
         calls.end()
         note_operations(model, loss_fn, outputs, calls.detours)
         followed = calls.followed_names()
-        for ways in (calls.detours, around):
-            followed -= reached(objectives.loss, ways, trainable_parameters(model))
-        others = {name: p for name, p in trainable_parameters(model).items() if name not in followed}
+        trainable = trainable_parameters(model)
+        followed -= reached(objectives.loss, [calls.detours, around], trainable)
+        others = {name: p for name, p in trainable.items() if name not in followed}
         rest = votes_without_rule(
             model, loss_fn, inputs, outputs, objectives.loss, others, collect, also, sums_of=sums_of
         )

@@ -82,7 +82,8 @@ def votes_without_rule(
     known, n = routes(model, loss_fn), len(losses)
     if parameters:
         check_graph(losses, model)
-        known.need_passes(reached(losses, around_the_model(outputs), parameters), "the loss itself uses them")
+        in_the_loss = reached(losses, [around_the_model(outputs)], parameters)
+        known.need_passes(in_the_loss, "the loss itself uses them")
     by_uses = {name: p for name, p in parameters.items() if name not in known.passes}
     uses: dict[str, list[Use]] = {}
     if by_uses:
