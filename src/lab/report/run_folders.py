@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from ilc.errors import UserError
-from lab.runs.one_run.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE, WANDB
+from lab.runs.one_run.run_files import CHECKPOINT, CONFIG, DONE, FAILED, METRICS, PROVENANCE
+from lab.runs.one_run.run_folders import each_once, folders_below
 
 LEFT_BY_A_RUN = {PROVENANCE, METRICS, CHECKPOINT, DONE}
 """A run folder has one of these files next to its config. The folder of ``conf/config.yaml`` has none."""
@@ -21,27 +21,18 @@ def find_runs(folders: Iterable[Path]) -> list[Path]:
     Raises:
         UserError: a folder does not exist, or holds no run.
     """
-    found: dict[Path, Path] = {}
+    found: list[Path] = []
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder: name run folders, or a folder above them")
-        runs = list(_below(folder))
+        runs = folders_below(folder, _is_run)
         if not runs:
             raise UserError(
                 f"{folder} holds no run: start one with python src/train.py, or name run folders or a folder "
                 "above them"
             )
-        for run in runs:
-            found.setdefault(run.resolve(), run)
-    return sorted(found.values())
-
-
-def _below(folder: Path) -> Iterable[Path]:
-    for place, inner, files in os.walk(folder):
-        if _is_run(set(files)):
-            inner[:] = [name for name in inner if name != WANDB]
-            yield Path(place)
-        inner.sort()
+        found += runs
+    return sorted(each_once(found))
 
 
 def _is_run(files: set[str]) -> bool:

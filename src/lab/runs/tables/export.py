@@ -16,13 +16,13 @@ from lab.files.locked import locked
 from lab.files.stopped_column import DIVERGED, STOPPED
 from lab.runs.one_run.run_files import (
     CONFIG,
-    WANDB,
     is_done,
     read_config,
     read_metrics,
     read_provenance,
     read_summary,
 )
+from lab.runs.one_run.run_folders import each_once, folders_below
 from lab.runs.tables.run_key import RUN, overrides_in, run_key
 
 
@@ -138,9 +138,9 @@ def write_results_files(files: Mapping[Path, bytes], results: Path) -> list[Path
 
 
 def _run_folders(folders: Iterable[Path]) -> list[Path]:
-    found: dict[Path, Path] = {}  # By the resolved path, so that each run counts once.
+    found: list[Path] = []
     for folder in folders:
-        runs = sorted(path.parent for path in folder.rglob(CONFIG) if not _is_copy(path, folder))
+        runs = folders_below(folder, lambda files: CONFIG in files)
         if not runs:
             raise UserError(f"{folder} holds no run: name run folders, or a folder above them")
         unfinished = [str(run) for run in runs if not is_done(run)]
@@ -148,15 +148,8 @@ def _run_folders(folders: Iterable[Path]) -> list[Path]:
             raise UserError(
                 f"these runs are not done: {', '.join(unfinished)}. Finish them, or remove their folders"
             )
-        for run in runs:
-            found.setdefault(run.resolve(), run)
-    return list(found.values())
-
-
-def _is_copy(config: Path, folder: Path) -> bool:
-    """Whether a config below ``folder`` belongs to the copy that W&B keeps in a run folder."""
-    between = [above for above in config.parents if folder in above.parents]
-    return any(above.name == WANDB and (above.parent / CONFIG).exists() for above in between)
+        found += runs
+    return each_once(found)
 
 
 def _origin(folder: Path) -> dict[str, str]:
