@@ -10,7 +10,7 @@ from ilc.errors import UserError
 from lab.configuration.overrides import key_of
 from lab.runs.one_run.selection import RULES
 from lab.runs.search.space import check_range
-from lab.runs.sweep.sweep import WORKER
+from lab.runs.sweep.sweep import WORKER, is_replaced
 
 SAMPLERS = ("random", "tpe")
 DIRECTIONS = ("maximize", "minimize")
@@ -92,7 +92,7 @@ class SearchDefinition:
                 f"search {self.name}: {override} is not read, because every trial has a run folder of its "
                 "own: name the folder of the search with --output"
             )
-        if override not in WORKER and key.partition(".")[0] in map(key_of, WORKER):
+        if is_replaced(override):
             raise UserError(
                 f"search {self.name}: {override} is not read, because every trial has "
                 f"{' and '.join(WORKER)}: leave it out"

@@ -31,6 +31,11 @@ SECONDS_TO_DIE = 5
 """How long a command waits for the worker of an earlier command that was killed."""
 
 
+def is_replaced(override: str) -> bool:
+    """Whether ``WORKER`` would replace an override. One that says the same is not replaced."""
+    return override not in WORKER and key_of(override).partition(".")[0] in map(key_of, WORKER)
+
+
 def check_keys_of_workers(overrides: Sequence[str]) -> None:
     """Refuse overrides that ``WORKER`` would replace. Those that say the same are fine.
 
@@ -38,7 +43,7 @@ def check_keys_of_workers(overrides: Sequence[str]) -> None:
         UserError: an override sets the threads or the logger of a worker.
     """
     for text in overrides:
-        if text not in WORKER and key_of(text).partition(".")[0] in map(key_of, WORKER):
+        if is_replaced(text):
             raise UserError(
                 f"{text} is not read here, because every worker has {' and '.join(WORKER)}: leave it out, or "
                 "make the runs one by one with src/train.py -m"
