@@ -8,7 +8,6 @@ training begins with the ``snapshot``, if there is one. ``ship=true`` puts the e
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from ilc.errors import UserError
-from lab.configuration.command_line import print_error, run_command
+from lab.configuration.command_line import mistake_before_hydra, run_command
 from lab.configuration.overrides import check_overrides
 
 OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
@@ -27,11 +25,8 @@ OTHERS_KEYS = ("device", "evaluate_levels", "ship", "snapshot")
 @hydra.main(config_path="../conf/expert", config_name="small", version_base="1.3")
 def one_expert(config: DictConfig) -> None:
     """Train the expert as ``trained`` does; a mistake is one message."""
-    try:
+    with mistake_before_hydra():
         trained(config)
-    except UserError as error:  # Here, because Hydra would print a line of its own before it.
-        print_error(str(error))
-        sys.exit(1)
 
 
 def trained(config: DictConfig) -> None:

@@ -18,7 +18,13 @@ from omegaconf import DictConfig
 
 from ilc.errors import UserError
 from lab.configuration import register_resolvers
-from lab.configuration.command_line import print_error, report_command, run_command, several_processes
+from lab.configuration.command_line import (
+    mistake_before_hydra,
+    print_error,
+    report_command,
+    run_command,
+    several_processes,
+)
 from lab.configuration.overrides import check_no_dashes, check_overrides, folder_in, key_of
 from lab.configuration.searched_settings import store_searched_settings
 
@@ -47,11 +53,8 @@ def one_run(config: DictConfig) -> None:
     settings = tuned_settings(hydra_config.runtime.choices)
     if settings is not None and is_writer:
         print(settings)
-    try:
+    with mistake_before_hydra():
         run(resolve(config), path, command_of([*places, *hydra_config.overrides.task]))
-    except UserError as error:  # Here, because Hydra would print a line of its own before it.
-        print_error(str(error))
-        sys.exit(1)
     if is_writer:
         draw_curves(path)
         print(f"to see a report, run: {report_command(path)}")

@@ -6,7 +6,8 @@ import os
 import shlex
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hydra.errors import HydraException
@@ -62,6 +63,19 @@ def run_command(main: Callable[[], None]) -> None:
         finally:
             if not shows_defects:
                 del os.environ["HYDRA_FULL_ERROR"]
+
+
+@contextmanager
+def mistake_before_hydra() -> Iterator[None]:
+    """Exit with status 1 and one message after a UserError in a function of ``hydra.main``.
+
+    Without this Hydra prints a line of its own before the message of ``run_command``.
+    """
+    try:
+        yield
+    except UserError as error:
+        print_error(str(error))
+        sys.exit(1)
 
 
 def _is_a_users(error: BaseException) -> bool:
