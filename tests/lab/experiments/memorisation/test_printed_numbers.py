@@ -119,6 +119,29 @@ def test_the_last_layer(text: str, root: Path) -> None:
     assert f"with ours it is {_range(-lost.loc[False])} points above" in text
 
 
+def test_rescaling_the_local_vote(text: str, root: Path) -> None:
+    """Training with the local vote, with and without rescaling, beside plain training."""
+    runs = pd.read_csv(root / "results" / "memorisation" / "other_votes_runs.csv")
+    runs = runs[(runs.stopped == "completed") & (runs.gradients == "per_example")]
+    runs = runs.assign(plain=(runs.aggregator == "mean") | (runs["aggregator.agreement_threshold"] == 0))
+    last = runs.set_index(["plain", "aggregator.rescale", "dataset.label_noise"])
+    last = 100 * last[["train/accuracy", "train/accuracy_mislabeled", "test/accuracy"]]
+
+    def both(noise: float, key: str) -> str:
+        return " {} ".join(f"{last.loc[(False, kind, noise), key].item():.1f}" for kind in (True, False))
+
+    random = both(1, "train/accuracy").format("% of the random labels with it and")
+    wrong = both(0.25, "train/accuracy_mislabeled").format("and")
+    assert f"the mask fits {random} % without, and {wrong} % of the wrong ones." in text
+    plain = last.loc[True].droplevel(0)
+    memorised = plain.loc[1, "train/accuracy"], plain.loc[0.25, "train/accuracy_mislabeled"]
+    assert "Plain training fits {:.1f} and {:.1f} %.".format(*memorised) in text
+    test = both(0.25, "test/accuracy").format("and")
+    words = f"the mask ends at {test} % in the test, and plain training at"
+    assert f"{words} {plain.loc[0.25, 'test/accuracy']:.1f} %." in text
+    assert set(runs.seed) == {0}
+
+
 def test_wider_networks(text: str, root: Path) -> None:
     runs = pd.read_csv(root / "results" / "memorisation" / "random_labels_wide_runs.csv")
     runs = runs[(runs["model.width"] == 16) & (runs.stopped != "pending")]
