@@ -74,4 +74,5 @@ def seeds_per(runs: pd.DataFrame, columns: list[str]) -> str:
 
 
 def _several(values: pd.Series) -> str:
-    return ", ".join(f"{value:g}" for value in sorted(values.unique()))
+    *others, largest = (f"{value:g}" for value in sorted(values.unique()))
+    return f"{', '.join(others)} and {largest}" if others else largest

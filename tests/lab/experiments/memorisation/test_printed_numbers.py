@@ -238,6 +238,19 @@ def test_what_to_expect(text: str, root: Path) -> None:
     assert words in text and many > wide and narrow[0] > all_images[2][0]
 
 
+def test_equally_many_steps(text: str, root: Path) -> None:
+    runs = pd.read_csv(root / "results" / "memorisation" / "number_of_images_runs.csv")
+    runs = runs[(runs.stopped == "completed") & (runs.epoch != 40)]
+    assert set(runs.seed) == {0} and runs.step.between(11_900, 12_100).all()
+    key = ["dataset.n_environments", "aggregator.agreement_threshold", "model.width"]
+    fitted = 100 * runs.set_index(key)["train/accuracy"]
+    mask, plain = ([fitted[19_200, threshold, width] for width in (8, 4)] for threshold in (0.2, 0))
+    words = (
+        "the mask fits {:.1f} % at width 8 and {:.1f} % at width 4, and plain training {:.1f} and {:.1f} %"
+    )
+    assert words.format(*mask, *plain) in text
+
+
 def test_other_methods(text: str, root: Path) -> None:
     folder = root / "results" / "memorisation"
     runs = pd.concat(pd.read_csv(folder / f"{name}_runs.csv") for name in ("baselines", "default"))

@@ -47,7 +47,7 @@ def draw(results: Path) -> Figure:
     }
     kinds = {words: some for words, some in kinds.items() if not some.empty}
     figure = new_figure(n_columns=2, n_rows=len(kinds), width=4.2, height=2.9)
-    panels = figure.subplots(len(kinds), 2, sharey=True, squeeze=False)
+    panels = figure.subplots(len(kinds), 2, sharex="col", sharey=True, squeeze=False)
     for row, (words, some) in zip(panels, kinds.items(), strict=True):
         _draw(row[0], some, some[IMAGES])
         _draw(row[1], some, some[IMAGES] / some.parameters)
