@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -23,7 +23,7 @@ def column(dataset: Any, name: str) -> Sequence[Any]:
     known = getattr(dataset, "column_names", None)
     if known is None:
         items = [dataset[i] for i in range(len(dataset))]
-        known = list(items[0]) if items and isinstance(items[0], dict) else []
+        known = list(items[0]) if items and isinstance(items[0], Mapping) else []
         found = [item[name] for item in items] if name in known else []
     else:
         # A transform would be called with this column alone, and a format may hide it.

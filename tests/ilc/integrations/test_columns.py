@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from torch import Tensor
 from trainer_of_sets import N, examples, lists, risks_and_kept_of_a_plain_loop, trainer
 
 from ilc.errors import UserError
+from ilc.integrations._column import column
 
 transformers = pytest.importorskip("transformers", reason="needs the extra: pip install 'ilc[transformers]'")
 pytest.importorskip("accelerate", reason="needs the extra: pip install 'ilc[accelerate]'")
@@ -109,6 +111,12 @@ def test_a_column_that_is_not_there_is_named_beside_all_that_are(tmp_path: Path,
         UserError, match="no column 'domain' that names the environments, it has sets, target"
     ):
         ours.train()
+
+
+def test_examples_may_be_any_mapping() -> None:
+    """A tokenizer returns one that is no dictionary."""
+    mappings = [UserDict(one) for one in examples()]
+    assert column(mappings, "domain") == [one["domain"] for one in examples()]
 
 
 def test_data_that_are_not_those_of_the_column(tmp_path: Path) -> None:
