@@ -61,20 +61,43 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
             "its own: use BatchNorm or GroupNorm instead"
         )
     check_same_hook(model.module, aggregator, model.process_group)
+    sent = _Sent(model)
+    model.register_forward_pre_hook(sent.note)
     for name, parameter in model.module.named_parameters():
         if parameter.requires_grad:
-            parameter.register_hook(_Guard(model, name, parameter))
+            parameter.register_hook(_Guard(sent, name, parameter))
     model.register_comm_hook(None, _Hook(model.process_group, aggregator).aggregate)
+
+
+class _Sent:
+    """Whether DDP sends the gradients of the last forward pass that has any.
+
+    DDP itself notes this of the last forward pass, also of one without gradients, as for an accuracy.
+    """
+
+    def __init__(self, model: DistributedDataParallel) -> None:
+        self._model = model
+        self._before: bool | None = None
+
+    def note(self, *_: Any) -> None:
+        """Keep DDP's note while passes without gradients follow; called before each forward pass."""
+        if torch.is_grad_enabled():
+            self._before = None
+        elif self._before is None:
+            self._before = self._model.require_forward_param_sync
+
+    def __bool__(self) -> bool:
+        return bool(self._model.require_forward_param_sync if self._before is None else self._before)
 
 
 class _Guard:
     """A hook on a parameter's gradient that ends backward passes which would not be exact."""
 
-    def __init__(self, model: DistributedDataParallel, name: str, parameter: nn.Parameter) -> None:
-        self._model, self._name, self._parameter = model, name, parameter
+    def __init__(self, sent: _Sent, name: str, parameter: nn.Parameter) -> None:
+        self._sent, self._name, self._parameter = sent, name, parameter
 
     def __call__(self, gradient: Tensor) -> None:
-        if not self._model.require_forward_param_sync:
+        if not self._sent:
             raise UserError(
                 "no environment can vote in a backward pass under no_sync: remove no_sync, or use "
                 "ilc.distributed.backward, which takes several batches per process"

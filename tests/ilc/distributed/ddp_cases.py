@@ -89,6 +89,30 @@ def refusals() -> dict[str, str]:
     return said
 
 
+def passes_without_gradients() -> tuple[bool, str]:
+    """Whether one before the backward pass leaves the votes alone, and what is said under no_sync."""
+    model = DistributedDataParallel(nn.Linear(2, 2))
+    register_ddp_hook(model, AndMask(1.0))
+    inputs = torch.eye(2)[current().rank].expand(3, 2)
+
+    def backward_pass(between: bool, no_sync: bool = False) -> list[torch.Tensor]:
+        model.zero_grad()
+        with model.no_sync() if no_sync else contextlib.nullcontext():
+            loss = model(inputs).sum()
+        if between:
+            with torch.no_grad():
+                model(inputs)
+        loss.backward()
+        return [p.grad.clone() for p in model.parameters() if p.grad is not None]
+
+    same = all(map(torch.equal, backward_pass(True), backward_pass(False)))
+    try:
+        backward_pass(True, no_sync=True)
+    except UserError as error:
+        return same, str(error)
+    return same, ""
+
+
 def half_precision() -> dict[str, bool]:
     """Whether a mean that float16 holds comes out of sums that it does not, by aggregator."""
     right = {}

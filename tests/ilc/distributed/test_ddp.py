@@ -26,6 +26,13 @@ def test_sums_in_single_precision(tmp_path: Path) -> None:
         assert result == dict.fromkeys(ddp_cases.AGGREGATORS, True)
 
 
+def test_an_accuracy_before_the_backward_pass(tmp_path: Path) -> None:
+    """DDP notes of its last forward pass whether it sends gradients, and this one has none."""
+    for same, said in gang.together(2, tmp_path / "gang", ddp_cases.passes_without_gradients):
+        assert same
+        assert "no environment can vote in a backward pass under no_sync" in said
+
+
 def test_what_is_not_exact_is_refused(tmp_path: Path) -> None:
     for said in gang.together(2, tmp_path / "gang", ddp_cases.refusals):
         assert "from an earlier backward pass" in said["accumulated"]
