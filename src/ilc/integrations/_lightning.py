@@ -23,7 +23,8 @@ class _InFit:
 
     Attributes:
         update: that under way.
-        optimizer: one that every call makes anew, by which the call is known.
+        optimizer: Lightning's wrapper, which every call makes anew, and by which the call is known. The
+            optimizer inside may be that of an earlier call.
         voted: whether environments voted since Lightning's last backward pass.
     """
 
@@ -136,7 +137,7 @@ class EnvironmentModule:
 
     def _in_fit(self: Any) -> _InFit:
         """The updates of this call of ``Trainer.fit``; what an interrupted call has collected is given up."""
-        optimizer, before = self.trainer.optimizers[0], _fits.get(self)
+        optimizer, before = self.optimizers(), _fits.get(self)
         if before is None or before.optimizer() is not optimizer:
             _fits[self] = _InFit(Update(self.aggregator), ref(optimizer))
         return _fits[self]

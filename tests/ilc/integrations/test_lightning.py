@@ -194,6 +194,26 @@ def test_environments_of_an_interrupted_training_do_not_vote_in_the_next(
     assert torch.equal(flat(ours), flat(expected))
 
 
+def test_environments_of_an_interrupted_training_are_given_up_if_the_optimizer_stays(lightning: Any) -> None:
+    """``configure_optimizers`` may return an optimizer that the module has from the start."""
+    interrupted = []
+
+    def step(net: Any, x: Tensor, y: Tensor) -> Tensor:
+        if net.trainer.fit_loop.total_batch_idx == 1 and not interrupted:
+            interrupted.append(True)
+            raise InterruptedError
+        risk: Tensor = net.vote(F.cross_entropy, x, y)
+        return risk
+
+    net = module(lightning, step)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
+    net.configure_optimizers = lambda: optimizer
+    with pytest.raises(InterruptedError):
+        fit(lightning, net, accumulate_grad_batches=3)
+    fit(lightning, net, accumulate_grad_batches=3, max_steps=1)
+    assert net.result.risks.shape == (12,)
+
+
 def changed_within(net: Any, x: Tensor, y: Tensor) -> Tensor:
     risk = net.vote(F.cross_entropy, x, y)
     net.aggregator = Mean()
