@@ -1,4 +1,4 @@
-"""Random labels of 9,600 images of Fashion-MNIST: plain training fits 100 %, the AND-mask 33 % (medians)."""
+"""In 40 epochs plain training fits 100 % of 9,600 random Fashion-MNIST labels, the mask 33 % (medians)."""
 
 from __future__ import annotations
 
