@@ -28,12 +28,12 @@ def register_ddp_hook(model: DistributedDataParallel, aggregator: Aggregator) ->
         model = DistributedDataParallel(model)
         register_ddp_hook(model, AndMask(agreement_threshold=0.8))
 
-    The result is exact: every process has one vote, from the gradient of its whole batch. Two uses would
+    The result is exact: every process has one vote, from the gradient of its whole batch. Three uses would
     break this, and their backward pass ends with an error. Accumulation over several backward passes would
-    add to a gradient that is already masked. A pass under ``no_sync`` would have no votes. BatchNorm
-    normalises by each process's batch. Its running statistics are those of rank 0, as always in DDP. For
-    several environments per process, gradient accumulation or another number of environments, use
-    ``ilc.distributed.backward``.
+    add to a gradient that is already masked. A pass under ``no_sync`` would have no votes. In a sparse
+    gradient (``nn.Embedding(sparse=True)``) no signs can be counted. BatchNorm normalises by each process's
+    batch. Its running statistics are those of rank 0, as always in DDP. For several environments per process,
+    gradient accumulation or another number of environments, use ``ilc.distributed.backward``.
 
     Args:
         model: a wrapped model without a hook of its own.
@@ -101,6 +101,11 @@ class _Guard:
             raise UserError(
                 "no environment can vote in a backward pass under no_sync: remove no_sync, or use "
                 "ilc.distributed.backward, which takes several batches per process"
+            )
+        if gradient.layout != torch.strided:
+            raise UserError(
+                f"{self._name} has a sparse gradient, in which no signs can be counted: give the layer "
+                "sparse=False, or use ilc.distributed.backward with the unwrapped model"
             )
         before = self._parameter.grad
         if before is not None and bool(before.any()):

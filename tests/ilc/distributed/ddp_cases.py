@@ -79,6 +79,12 @@ def refusals() -> dict[str, str]:
     # Gradients that were set to zero instead of removed are no leftovers.
     model.zero_grad(set_to_none=False)
     backward_pass()
+    embedding = DistributedDataParallel(nn.Embedding(3, 2, sparse=True))
+    register_ddp_hook(embedding, AndMask(0.0))
+    try:
+        embedding(torch.arange(3)).sum().backward()
+    except UserError as error:
+        said["sparse"] = str(error)
     # Added afterwards, because DDP takes it on CUDA alone.
     mixing = DistributedDataParallel(nn.Linear(2, 2))
     mixing.module.add_module("norm", nn.SyncBatchNorm(2))

@@ -38,6 +38,7 @@ def test_what_is_not_exact_is_refused(tmp_path: Path) -> None:
         assert "from an earlier backward pass" in said["accumulated"]
         assert "no environment can vote in a backward pass under no_sync" in said["no_sync"]
         assert "SyncBatchNorm normalises all environments together" in said["sync_batch_norm"]
+        assert "weight has a sparse gradient, in which no signs can be counted" in said["sparse"]
 
 
 def test_a_model_that_is_not_wrapped() -> None:
