@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from docs.page_text import page_text
+
 
 def test_every_deviation_in_the_code_is_listed(root: Path) -> None:
     listed = (root / "docs" / "deviations.md").read_text()
@@ -33,7 +35,7 @@ def test_sizes_of_the_teacher_on_mujoco(root: Path) -> None:
     assert whole == [96, 96, 96, 256] and int(units[1]) == 768
     assert [3 * number for number in small[:-1]] == whole[:-1] and 4 * small[-1] == whole[-1]
     assert 3 * int(units[0]) == int(units[1])
-    listed = " ".join((root / "docs" / "deviations.md").read_text().split())
+    listed = page_text(root, "deviations")
     assert (
         "the teacher has a third of the thesis's channels, in the last convolution a quarter, and a third "
         "of the units of the layer after it"
@@ -44,7 +46,7 @@ def test_kernels_of_the_simulator(root: Path) -> None:
     """Small scale against thesis, appendix A.0.1: 32 or 48."""
     search = (root / "conf" / "search" / "skip_intervals" / "room_runner.yaml").read_text()
     assert "simulator.kernels: {choice: [12, 16]}" in search
-    listed = " ".join((root / "docs" / "deviations.md").read_text().split())
+    listed = page_text(root, "deviations")
     assert "the simulator has 12 or 16 kernels instead of 32 or 48" in listed
 
 
@@ -55,5 +57,5 @@ def test_passes_of_the_expert_over_its_frames(root: Path) -> None:
         for name in ("hard.yaml", "small.yaml")
     ]
     assert passes == [1, 3]
-    listed = " ".join((root / "docs" / "deviations.md").read_text().split())
+    listed = page_text(root, "deviations")
     assert "each update uses its frames once instead of three times" in listed

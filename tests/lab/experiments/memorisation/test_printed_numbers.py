@@ -120,8 +120,8 @@ def test_the_last_layer(text: str, root: Path) -> None:
 
 def test_rescaling_the_local_vote(text: str, root: Path) -> None:
     """Training with the local vote, with and without rescaling, beside plain training."""
-    runs = pd.read_csv(root / "results" / "memorisation" / "other_votes_runs.csv")
-    runs = runs[(runs.stopped == "completed") & (runs.gradients == "per_example")]
+    runs = runs_of(root / "results", "other_votes")
+    runs = runs[runs.gradients == "per_example"]
     runs = runs.assign(plain=(runs.aggregator == "mean") | (runs["aggregator.agreement_threshold"] == 0))
     last = runs.set_index(["plain", "aggregator.rescale", "dataset.label_noise"])
     last = 100 * last[["train/accuracy", "train/accuracy_mislabeled", "test/accuracy"]]
@@ -239,8 +239,8 @@ def test_what_to_expect(text: str, root: Path) -> None:
 
 
 def test_equally_many_steps(text: str, root: Path) -> None:
-    folder = root / "results" / "memorisation"
-    runs = pd.read_csv(folder / "number_of_images_runs.csv").query("stopped == 'completed'")
+    results = root / "results"
+    runs = runs_of(results, "number_of_images")
     key = ["aggregator.agreement_threshold", "model.width", "dataset.n_environments"]
     equal = runs[runs.epoch != 40]
     fitted = 100 * equal.set_index(key)["train/accuracy"].sort_index()
@@ -255,7 +255,7 @@ def test_equally_many_steps(text: str, root: Path) -> None:
     words = f"Plain training fits {fitted[0, 8].min():.1f} % or more at width 8, and "
     assert words + "{}, {} and {} % at width 4.".format(*of(0, 4)) in text
     early = 100 * runs[runs.epoch == 40].set_index(key)["train/accuracy"].sort_index()
-    of_default = pd.read_csv(folder / "last_layer_runs.csv").query("not `model.scaled_logits`")
+    of_default = runs_of(results, "last_layer").query("not `model.scaled_logits`")
     of_default = of_default[of_default["dataset.label_noise"] == 1]
     of_default = 100 * of_default.set_index(key[0])["train/accuracy"].sort_index()
     for after, before in (
@@ -264,8 +264,9 @@ def test_equally_many_steps(text: str, root: Path) -> None:
         (fitted[0.2, 4, 4800], early[0.2, 4, 4800]),
     ):
         assert after.min() > before.max() + 10  # "far more"
-    all_images = pd.read_csv(folder / "random_labels_runs.csv")
-    assert all_images.step.min() > 4 * equal.step.max()  # "in four times as many steps"
+    assert (
+        runs_of(results, "random_labels").step.min() > 4 * equal.step.max()
+    )  # "in four times as many steps"
 
 
 def test_other_methods(text: str, root: Path) -> None:
