@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
+import torch
 from torch import Tensor
 
 from ilc.aggregators import Aggregator, Mean
@@ -25,12 +26,15 @@ class _InFit:
         update: that under way.
         optimizer: Lightning's wrapper, which every call makes anew, and by which the call is known. The
             optimizer inside may be that of an earlier call.
-        voted: whether environments voted since Lightning's last backward pass.
+        risk: what ``vote`` returned since Lightning's last backward pass; None if nobody voted.
+        compared: whether a loss of ``training_step`` was compared with it. Once is enough, and on a GPU the
+            comparison has to wait for the pass.
     """
 
     update: Update
     optimizer: ref[Any]
-    voted: bool = False
+    risk: Tensor | None = None
+    compared: bool = False
 
 
 # An attribute that differs from step to step would look like a change of the model.
@@ -94,19 +98,18 @@ class EnvironmentModule:
             seen: Tensor = self._pass_without_votes(loss_fn, inputs, targets, gradients)
             return seen
         now = self._in_fit()
-        if now.voted:
+        if now.risk is not None:
             raise UserError(
                 "there were two batches for one training step, or training_step returned None after "
                 "self.vote: give all environments to one call, as lists or as inputs [E, N, ...], and leave "
                 "out a batch by returning None before self.vote"
             )
         now.update.change_to(self.aggregator)
-        scaler = getattr(self.trainer.precision_plugin, "scaler", None)
         last = self._is_last()
-        loss_fn = scaled(loss_fn, scaler, self.aggregator)
+        loss_fn = scaled(loss_fn, self._scaler(), self.aggregator)
         risks: Tensor = now.update.collect(self, loss_fn, inputs, targets, gradients, last=last)
-        now.voted = True
-        return risks.mean()
+        now.risk = risk = risks.mean()
+        return risk
 
     def _pass_without_votes(
         self: Any, loss_fn: Loss, inputs: Batch, targets: Batch, gradients: str
@@ -123,17 +126,37 @@ class EnvironmentModule:
         """Fill ``.grad`` in place of ``loss.backward()``; Lightning calls this.
 
         Raises:
-            UserError: ``training_step`` did not let any environment vote.
+            UserError: ``training_step`` did not let any environment vote, or returned another number than
+                ``vote``.
         """
         now = _fits.get(self)
-        if now is None or not now.voted or loss.requires_grad:
+        if now is None or now.risk is None or loss.requires_grad:
             raise UserError(
                 "training_step of an EnvironmentModule must return self.vote(loss_fn, inputs, targets), and "
                 "it returned a loss of its own, in which no environment can vote"
             )
-        now.voted = False
+        if not now.compared:
+            self._compare(loss, now.risk)
+        now.risk, now.compared = None, True
         if self._is_last():
             now.update.fill()
+
+    def _compare(self: Any, loss: Tensor, risk: Tensor) -> None:
+        """Refuse a loss that is not the risk as Lightning passes it on."""
+        scaler = self._scaler()
+        expected = risk / self.trainer.accumulate_grad_batches
+        expected = expected if scaler is None else scaler.scale(expected)
+        if not torch.allclose(loss, expected.to(loss), rtol=1e-2, equal_nan=True):
+            raise UserError(
+                "training_step returned another number than self.vote: the environments have voted by then, "
+                "so a factor or a further term changes no gradient. Put it into loss_fn, and return what "
+                "self.vote returns"
+            )
+
+    def _scaler(self: Any) -> torch.amp.GradScaler | None:
+        """The scaler of losses in mixed precision with float16."""
+        scaler: torch.amp.GradScaler | None = getattr(self.trainer.precision_plugin, "scaler", None)
+        return scaler
 
     def _in_fit(self: Any) -> _InFit:
         """The updates of this call of ``Trainer.fit``; what an interrupted call has collected is given up."""

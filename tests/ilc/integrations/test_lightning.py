@@ -232,6 +232,11 @@ def voted_for_nothing(net: Any, x: Tensor, y: Tensor) -> None:
     net.vote(F.cross_entropy, x, y)
 
 
+def half_of_the_vote(net: Any, x: Tensor, y: Tensor) -> Tensor:
+    risk: Tensor = net.vote(F.cross_entropy, x, y)
+    return 0.5 * risk
+
+
 def voted(net: Any, x: Tensor, y: Tensor) -> Tensor:
     return net.vote(F.cross_entropy, x, y)
 
@@ -248,6 +253,8 @@ def voted(net: Any, x: Tensor, y: Tensor) -> Tensor:
             {"accumulate_grad_batches": 3},
             "training_step returned None after self.vote",
         ),
+        (half_of_the_vote, {}, {}, "returned another number than self.vote"),
+        (half_of_the_vote, {}, {"accumulate_grad_batches": 2}, "returned another number than self.vote"),
         (changed_within, {}, {"accumulate_grad_batches": 2}, "the aggregator has changed since the first"),
         (voted, {"aggregator": None}, {}, "Net has no aggregator: set aggregator ="),
         (voted, {"aggregator": AndMask}, {}, "must be an instance, got the class AndMask"),
