@@ -119,7 +119,8 @@ class Accumulation:
                 )
             raise UserError(
                 "the parameters have changed since the first micro-batch of this update: change them, as by "
-                "the optimizer's step, after the block of ilc.accumulate"
+                "the optimizer's step, after the block of ilc.accumulate. If the update was interrupted, as "
+                "by loading a checkpoint, begin a new one with a new block or a new EnvironmentVotes"
             )
         if self._modes != modes:
             raise UserError(

@@ -182,7 +182,8 @@ def _seen(one: Compared) -> str:
 
 def _risks_error(found: EnvironmentGradients, wanted: ExpectedRows) -> float:
     risks = torch.stack([row.risk.double() for row in wanted.rows])
-    off = (found.risks.double() - risks).abs()[~(risks.isnan() & found.risks.isnan())]
+    ours = found.risks.double()
+    off = (ours - risks).abs()[(ours != risks) & ~(ours.isnan() & risks.isnan())]
     size = float(risks.abs().nan_to_num(0, 0, 0).max()) or 1.0
     return float(off.nan_to_num(torch.inf).max()) / size if off.numel() else 0.0
 

@@ -113,6 +113,12 @@ def test_a_wrong_risk_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not found.right and found.risks_error == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("constant", [torch.inf, -torch.inf, torch.nan])
+def test_a_risk_that_the_loop_also_has_is_right_where_it_is_not_finite(constant: float) -> None:
+    found = ilc.verify(perceptron(), lambda z, y: F.cross_entropy(z, y) + constant, *batch(), AndMask(0.8))
+    assert found.right and found.risks_error == 0
+
+
 def test_it_prints_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WAYS, "vectorized", changed(votes))
     lines = str(ilc.verify(perceptron(), F.cross_entropy, *batch(), AndMask(0.8))).splitlines()
