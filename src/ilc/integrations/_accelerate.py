@@ -50,9 +50,10 @@ class EnvironmentVotes:
         """What ``ilc.backward`` returns, for the last update; None before the first."""
         return self._update.result
 
-    def _begin(self) -> None:
-        """Give up environments that were collected for an update that has not come, and begin a new one."""
-        self._update = Update(self._update.aggregator)
+    @property
+    def aggregator(self) -> Aggregator:
+        """How the environments' gradients become one update."""
+        return self._update.aggregator
 
     def backward(
         self,
@@ -86,7 +87,7 @@ class EnvironmentVotes:
                 "accelerate scales losses in half precision, and no optimizer was prepared that would divide "
                 "the gradients again: call optimizer = accelerator.prepare(optimizer)"
             )
-        aggregator = self._update.aggregator
+        aggregator = self.aggregator
         plain, loss_fn = accelerator.unwrap_model(model), scaled(loss_fn, accelerator.scaler, aggregator)
         if accelerator.num_processes > 1:
             if accelerator.gradient_accumulation_steps > 1:

@@ -58,8 +58,10 @@ class EnvironmentTrainer(Trainer):  # type: ignore[misc]
         return self._votes.result
 
     def _inner_training_loop(self, *args: Any, **kwargs: Any) -> Any:
-        # An interrupted training may have collected environments of an update that will not come.
-        self._votes._begin()
+        # An interrupted training may have collected environments of an update that will not come, and a
+        # search of hyperparameters makes another accelerator for each training.
+        self._votes = EnvironmentVotes(self.accelerator, self._votes.aggregator)
+        check_arguments(self.args, self.accelerator)
         return super()._inner_training_loop(*args, **kwargs)
 
     def training_step(

@@ -69,7 +69,7 @@ def trainer(
 ) -> Any:
     from ilc.integrations import EnvironmentTrainer
 
-    own = {key: options.pop(key) for key in ("compute_loss_func",) if key in options}
+    own = {key: options.pop(key) for key in ("compute_loss_func", "eval_dataset") if key in options}
     return EnvironmentTrainer(
         bert(),
         arguments(folder, **options),
@@ -181,6 +181,31 @@ def test_environments_of_an_interrupted_training_do_not_vote_in_the_next(tmp_pat
     ours.train()
     assert ours.result.risks.shape == (4,)
     assert_trained_alike(ours.model, plain_training(MASK))
+
+
+def search(ours: Any, **chosen: Any) -> nn.Module:
+    """The model of the only training of a search."""
+    pytest.importorskip("optuna")
+    model = bert()
+    ours.model_init = lambda: model
+    ours.hyperparameter_search(
+        lambda _: chosen, n_trials=1, backend="optuna", compute_objective=lambda _: 0.0
+    )
+    return model
+
+
+def test_every_training_of_a_search_has_votes_of_its_own(tmp_path: Path) -> None:
+    """Trainer makes another accelerator for each."""
+    ours = trainer(tmp_path, eval_dataset=DATA, eval_strategy="epoch")
+    model = search(ours, per_device_train_batch_size=6, gradient_accumulation_steps=2)
+    assert ours._votes._accelerator is ours.accelerator
+    assert_trained_alike(model, plain_training(MASK))
+
+
+def test_a_search_does_not_get_around_a_refusal(tmp_path: Path) -> None:
+    ours = trainer(tmp_path, eval_dataset=DATA, eval_strategy="epoch")
+    with pytest.raises(UserError, match="optim='lomo' makes its steps inside the backward pass"):
+        search(ours, optim="lomo")
 
 
 class Stream(IterableDataset[Any]):
