@@ -141,6 +141,18 @@ def test_rescaling_the_local_vote(text: str, root: Path) -> None:
     assert set(runs.seed) == {0}
 
 
+def test_training_with_the_exact_vote(text: str, root: Path) -> None:
+    """The authors' vote fits more random labels than the local one does, at the end and on the way."""
+    table = pd.read_csv(root / "results" / "memorisation" / "other_votes_curves.csv")
+    on_random = (table["dataset.label_noise"] == 1) & (table["aggregator.agreement_threshold"] == 0.2)
+    table = table[on_random & table["aggregator.rescale"].eq(True)]
+    curves = table.pivot(index="epoch", columns="gradients", values="train/accuracy") * 100
+    exact, local = curves["per_example_loss"], curves["per_example"]
+    words = f"the mask fits {exact[40]:.1f} % of the random labels, and with the local vote {local[40]:.1f} %"
+    assert f"with it {words} (after 20 epochs {exact[20]:.1f} and {local[20]:.1f} %)" in text
+    assert (exact > local).loc[8:].all() and max(curves.index) == 40
+
+
 def test_wider_networks(text: str, root: Path) -> None:
     runs = pd.read_csv(root / "results" / "memorisation" / "random_labels_wide_runs.csv")
     runs = runs[(runs["model.width"] == 16) & (runs.stopped != "pending")]
