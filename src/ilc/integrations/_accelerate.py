@@ -50,11 +50,6 @@ class EnvironmentVotes:
         """What ``ilc.backward`` returns, for the last update; None before the first."""
         return self._update.result
 
-    @property
-    def aggregator(self) -> Aggregator:
-        """How the environments' gradients become one update."""
-        return self._update.aggregator
-
     def backward(
         self,
         model: nn.Module,
@@ -87,7 +82,7 @@ class EnvironmentVotes:
                 "accelerate scales losses in half precision, and no optimizer was prepared that would divide "
                 "the gradients again: call optimizer = accelerator.prepare(optimizer)"
             )
-        aggregator = self.aggregator
+        aggregator = self._update.aggregator
         plain, loss_fn = accelerator.unwrap_model(model), scaled(loss_fn, accelerator.scaler, aggregator)
         if accelerator.num_processes > 1:
             if accelerator.gradient_accumulation_steps > 1:

@@ -47,9 +47,14 @@ class EnvironmentTrainer(Trainer):  # type: ignore[misc]
 
     def __init__(self, *args: Any, aggregator: Aggregator, environment: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._votes = EnvironmentVotes(self.accelerator, aggregator)
+        self._aggregator = aggregator
         self._environment = environment
         self._examples = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the votes of one training, with the accelerator and the arguments that it has."""
+        self._votes = EnvironmentVotes(self.accelerator, self._aggregator)
         check_arguments(self.args, self.accelerator)
 
     @property
@@ -60,8 +65,7 @@ class EnvironmentTrainer(Trainer):  # type: ignore[misc]
     def _inner_training_loop(self, *args: Any, **kwargs: Any) -> Any:
         # An interrupted training may have collected environments of an update that will not come, and a
         # search of hyperparameters makes another accelerator for each training.
-        self._votes = EnvironmentVotes(self.accelerator, self._votes.aggregator)
-        check_arguments(self.args, self.accelerator)
+        self._begin()
         return super()._inner_training_loop(*args, **kwargs)
 
     def training_step(

@@ -143,7 +143,7 @@ def test_rescaling_the_local_vote(text: str, root: Path) -> None:
 
 def test_training_with_the_exact_vote(text: str, root: Path) -> None:
     """The authors' vote fits more random labels than the local one does, at the end and on the way."""
-    table = pd.read_csv(root / "results" / "memorisation" / "other_votes_curves.csv")
+    table = curves_of(root / "results", "other_votes")
     on_random = (table["dataset.label_noise"] == 1) & (table["aggregator.agreement_threshold"] == 0.2)
     table = table[on_random & table["aggregator.rescale"].eq(True)]
     curves = table.pivot(index="epoch", columns="gradients", values="train/accuracy") * 100
@@ -277,9 +277,8 @@ def test_equally_many_steps(text: str, root: Path) -> None:
         (fitted[0.2, 4, 4800], early[0.2, 4, 4800]),
     ):
         assert after.min() > before.max() + 10  # "far more"
-    assert (
-        runs_of(results, "random_labels").step.min() > 4 * equal.step.max()
-    )  # "in four times as many steps"
+    # "in four times as many steps"
+    assert runs_of(results, "random_labels").step.min() > 4 * equal.step.max()
 
 
 def test_other_methods(text: str, root: Path) -> None:
