@@ -108,8 +108,8 @@ class EnvironmentModule:
         last = self._is_last()
         loss_fn = scaled(loss_fn, self._scaler(), self.aggregator)
         risks: Tensor = now.update.collect(self, loss_fn, inputs, targets, gradients, last=last)
-        now.risk = risk = risks.mean()
-        return risk
+        now.risk = risks.mean()
+        return risks.mean()  # Not the same tensor, because training_step may change it in place.
 
     def _pass_without_votes(
         self: Any, loss_fn: Loss, inputs: Batch, targets: Batch, gradients: str

@@ -237,6 +237,12 @@ def half_of_the_vote(net: Any, x: Tensor, y: Tensor) -> Tensor:
     return 0.5 * risk
 
 
+def half_of_the_vote_in_place(net: Any, x: Tensor, y: Tensor) -> Tensor:
+    risk: Tensor = net.vote(F.cross_entropy, x, y)
+    risk *= 0.5
+    return risk
+
+
 def voted(net: Any, x: Tensor, y: Tensor) -> Tensor:
     return net.vote(F.cross_entropy, x, y)
 
@@ -255,6 +261,7 @@ def voted(net: Any, x: Tensor, y: Tensor) -> Tensor:
         ),
         (half_of_the_vote, {}, {}, "returned another number than self.vote"),
         (half_of_the_vote, {}, {"accumulate_grad_batches": 2}, "returned another number than self.vote"),
+        (half_of_the_vote_in_place, {}, {}, "returned another number than self.vote"),
         (changed_within, {}, {"accumulate_grad_batches": 2}, "the aggregator has changed since the first"),
         (voted, {"aggregator": None}, {}, "Net has no aggregator: set aggregator ="),
         (voted, {"aggregator": AndMask}, {}, "must be an instance, got the class AndMask"),
