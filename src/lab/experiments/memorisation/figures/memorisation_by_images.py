@@ -57,9 +57,11 @@ def draw(results: Path) -> Figure:
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
     n = seeds_per(runs, [THRESHOLD, IMAGES, WIDTH, "epoch"])
+    risen = (runs.rising >= STILL_RISING).any()
+    which = "the largest full and hollow marks" if risen else "no run"
     text = (
         f"marks: runs, lines: medians, {n}; full: mask at 0.2, hollow: plain training;\n"
-        "larger marks: gained two points or more at the last learning rate"
+        f"{which} gained two points or more at the last learning rate"
     )
     # The axes show the numbers of images, and a source for each number would not fit on the line.
     one_source = runs.assign(data_source=runs.data_source.str.partition(", ")[0])
@@ -83,7 +85,9 @@ def _draw(axes: Axes, runs: pd.DataFrame, places: pd.Series) -> None:
             medians = own.groupby(at)["train/accuracy"].median()
             label = f"width {width}" if masked else None
             axes.plot(medians.index, medians, "-" if masked else ":", color=color, lw=1.2, label=label)
-            for rising, size in ((False, 5), (True, 8)):
+            # Where both fit all labels, a smaller full mark stands inside a hollow one, whatever the width.
+            sizes, order = ((4, 7), 3) if masked else ((6.5, 9.5), 2.5)
+            for rising, size in zip((False, True), sizes, strict=True):
                 some = (own.rising >= STILL_RISING) == rising
                 axes.plot(
                     at[some],
@@ -92,6 +96,7 @@ def _draw(axes: Axes, runs: pd.DataFrame, places: pd.Series) -> None:
                     color=color,
                     mfc=color if masked else "white",
                     ms=size,
+                    zorder=order,
                 )
 
 
